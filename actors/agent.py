@@ -1,0 +1,193 @@
+"""The actor of one named agent: hears doorbells, works on its conversations side by side, stops runs.
+
+One rule: it keeps nothing that rows don't say. When it starts it looks at every conversation that has something left,
+and a lost or doubled doorbell changes nothing.
+"""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import assert_never
+
+import attrs
+import trio
+
+from storage import inbox, runs
+from storage.errors import NotAsExpected, StorageError
+from storage.records import Agent, Run
+from storage.text import dumps
+
+from .converse import STOPPED_CALL, Conversing, Means
+from .live import InFlight
+from .mailbox import Mailbox, Reply
+from .supervisor import unwrap
+
+log = logging.getLogger("dreamwalker.agent")
+
+EVERYWHERE = 0
+"""The key of a ring that means all conversations: money, credentials or a setting changed."""
+
+
+@attrs.frozen
+class Look:
+    """There may be something to do in a conversation."""
+
+    conversation: int
+
+
+@attrs.frozen
+class StopRun:
+    """End a run now; the reply is the run as it stands then, None if there is no such run."""
+
+    run: int
+    conversation: int
+    reason: str
+    reply: Reply[Run | None]
+
+
+AgentMessage = Look | StopRun
+
+
+@attrs.define(eq=False)
+class _Work:
+    """A conversation being worked on."""
+
+    scope: trio.CancelScope = attrs.Factory(trio.CancelScope)
+    ended: trio.Event = attrs.Factory(trio.Event)
+    conversing: Conversing | None = None
+    rung: bool = False
+
+
+class AgentActor:
+    """One agent at work. `record` gives its row as it stands now."""
+
+    def __init__(self, means: Means, record: Callable[[], Agent]) -> None:
+        self._means, self._record = means, record
+        self.name = record().name
+        self.mailbox: Mailbox[AgentMessage] = Mailbox(
+            f"agent {self.name}", capacity=means.limits.mailbox_messages, on_ring=Look
+        )
+        self._working: dict[int, _Work] = {}
+        self._stopping: set[int] = set()
+        self._kept: OrderedDict[int, Conversing] = OrderedDict()
+        self._places = trio.CapacityLimiter(means.limits.conversations_side_by_side)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run is being worked on."""
+        return bool(self._working)
+
+    async def run(self, *, task_status: "trio.TaskStatus[None]" = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve the mailbox until it is closed. Raises StorageError."""
+        self._working.clear()
+        self._stopping.clear()
+        self._kept.clear()
+        with self.mailbox:
+            async with trio.open_nursery() as nursery:
+                for conversation in await self._means.store.ask(inbox.Waiting(self.name)):
+                    self._look(nursery, conversation)
+                task_status.started()
+                async for message in self.mailbox:
+                    match message:
+                        case Look(conversation=conversation):
+                            self._look(nursery, conversation)
+                        case StopRun():
+                            nursery.start_soon(self._stop, nursery, message)
+                        case _:
+                            assert_never(message)
+                nursery.cancel_scope.cancel()
+
+    async def stop(self, run: int, conversation: int, reason: str, timeout_seconds: float) -> Run | None:
+        """Ask the actor to end a run. Raises MailboxError."""
+        return await self.mailbox.ask(
+            lambda reply: StopRun(run, conversation, reason, reply), timeout_seconds=timeout_seconds
+        )
+
+    def _look(self, nursery: trio.Nursery, conversation: int) -> None:
+        if conversation == EVERYWHERE:
+            for work in self._working.values():
+                if work.conversing is not None:
+                    work.conversing.nudge.set()
+        elif work_there := self._working.get(conversation):
+            work_there.rung = True
+            if work_there.conversing is not None:
+                work_there.conversing.nudge.set()
+        elif conversation not in self._stopping:
+            work = self._working[conversation] = _Work()
+            nursery.start_soon(self._drive, conversation, work)
+
+    async def _drive(self, conversation: int, work: _Work) -> None:
+        """Work on one conversation until nothing is left. A failure loads it anew, which counts as taking it up."""
+        failures = 0
+        try:
+            with work.scope:
+                async with self._places:
+                    while True:
+                        work.rung = False
+                        try:
+                            work.conversing = self._kept.pop(conversation, None) or await self._load(conversation)
+                            await work.conversing.work()
+                        except Exception as raised:
+                            failures += self._judge(conversation, unwrap(raised), failures)
+                        else:
+                            if not work.conversing.stale:
+                                self._keep(conversation, work.conversing)
+                                if not work.rung:
+                                    return
+        finally:
+            self._working.pop(conversation, None)
+            work.ended.set()
+
+    def _judge(self, conversation: int, error: BaseException, failures: int) -> int:
+        """Raise what is about the house; else log it and say whether it counts as a failure of the conversation."""
+        if isinstance(error, NotAsExpected):
+            log.info("conversation %d changed meanwhile (%s): looking again", conversation, error)
+            return 0
+        if isinstance(error, StorageError) or failures > self._means.limits.resumes:
+            raise error
+        log.error("conversation %d failed", conversation, exc_info=error)
+        return 1
+
+    async def _load(self, conversation: int) -> Conversing:
+        return await Conversing.load(self._means, self._record, conversation)
+
+    def _keep(self, conversation: int, conversing: Conversing) -> None:
+        self._kept[conversation] = conversing
+        while len(self._kept) > self._means.limits.conversations_kept:
+            self._kept.popitem(last=False)
+
+    async def _stop(self, nursery: trio.Nursery, message: StopRun) -> None:
+        """End a run: first what works on it, then the run itself in one commit."""
+        conversation, means = message.conversation, self._means
+        self._stopping.add(conversation)
+        try:
+            flight, label = means.live.in_flight(conversation), 0
+            if work := self._working.get(conversation):
+                if work.conversing is not None:
+                    label = work.conversing.transcript.label
+                work.scope.cancel()
+                await work.ended.wait()
+            self._kept.pop(conversation, None)
+            ended = await means.store.ask(
+                runs.End(
+                    run=message.run,
+                    agent=self.name,
+                    state="stopped",
+                    reason=message.reason,
+                    result_text=STOPPED_CALL,
+                    now=means.clock.now(),
+                    partial=_partial(flight, message.run),
+                    label=label,
+                )
+            )
+            message.reply.send(ended)
+        finally:
+            self._stopping.discard(conversation)
+        self._look(nursery, conversation)
+
+
+def _partial(flight: InFlight | None, run: int) -> str | None:
+    """The text that was being written, as content blocks, if there is any to keep."""
+    if flight is None or flight.run != run or not flight.text.strip():
+        return None
+    return dumps([{"type": "text", "text": flight.text}])

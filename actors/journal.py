@@ -1,0 +1,119 @@
+"""The journal of calls: what is begun, what its effect came to, and what a restart does to it.
+
+One rule: a call has begun in a committed row before its effect starts. After a restart a repeatable one is done again;
+one that is not gets a result that says so, and nothing is done twice.
+"""
+
+from datetime import datetime, timedelta
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+import attrs
+
+from storage import calls
+from storage.errors import OverBudget
+from storage.operation import Write
+from storage.records import Call, Run
+from tools.contract import ToolContext
+from tools.limits import Limits
+from tools.redact import Redactor
+from tools.toolbox import Outcome, Toolbox
+
+from .clock import Clock
+from .store import Store
+
+CUT_SHORT = "Cut short by a restart; it may or may not have happened. Look before you do it again."
+
+INTERRUPTED = "Stopped, because the owner wrote something new; it may or may not have happened."
+
+
+class Means(Protocol):
+    """What carrying out a call needs."""
+
+    store: Store
+    clock: Clock
+    limits: Limits
+
+    @property
+    def redactor(self) -> Redactor: ...
+    @property
+    def zone(self) -> ZoneInfo: ...
+
+
+def begun(call: Call) -> Write:
+    """The row that stands before the effect starts."""
+    return calls.begin(call)
+
+
+async def perform(
+    means: Means, toolbox: Toolbox, call: Call, *, run: Run, agent: str, label: int, begun_here: bool
+) -> Outcome:
+    """Carry out a call whose begun row is committed. `begun_here`: by this very process, so nothing was cut short."""
+    tool = toolbox.find(call.tool)
+    if call.position >= means.limits.calls_per_turn:
+        return _failed(call, f"More than {means.limits.calls_per_turn} calls at once; this one was not carried out.")
+    if tool is not None and not tool.repeatable:
+        if not begun_here:
+            return _failed(call, CUT_SHORT)
+        await means.store.hold(means.limits.lease_margin_seconds)
+    return await toolbox.perform(
+        ToolContext(
+            agent=agent,
+            call=call,
+            act=run.act,
+            hops=run.hops,
+            label=label,
+            now=means.clock.now(),
+            zone=means.zone,
+            ask=means.store.ask,
+            next_id=means.store.next_id,
+            redactor=means.redactor,
+            limits=means.limits,
+        )
+    )
+
+
+def finish(call: Call, outcome: Outcome, now: datetime) -> Write:
+    """The write that gives a call its result."""
+    return calls.finish_with(
+        call, outcome.shown, failed=outcome.failed, outside=outcome.outside, label=0, now=now
+    )
+
+
+def finished(call: Call, outcome: Outcome, now: datetime) -> Call:
+    """The call with its result; the commit gives it its number and label."""
+    return attrs.evolve(
+        call, state="finished", result=outcome.shown, failed=outcome.failed, finished_at=now
+    )
+
+
+def interrupted(call: Call) -> Outcome:
+    """The outcome of a call that was stopped because the owner interrupted."""
+    return _failed(call, INTERRUPTED)
+
+
+def _failed(call: Call, text: str) -> Outcome:
+    shown = calls.result_block(call, [{"type": "text", "text": text}], failed=True)
+    return Outcome(shown=shown, failed=True, outside=False)
+
+
+def pause_seconds(run: int, tries: int, asked_seconds: float | None, limits: Limits) -> float:
+    """How long to wait before the next try: doubling, spread by a fifth, never less than the server asked for.
+
+    The spread comes from the run and the try, so that a resumed run computes the same.
+    """
+    doubled = min(limits.retry_first_seconds * 2 ** max(tries - 1, 0), limits.retry_longest_seconds)
+    spread = 0.8 + 0.4 * ((run * 2654435761 + tries * 40503) % 1000) / 1000
+    return float(max(doubled * spread, asked_seconds or 0.0))
+
+
+def next_day(now: datetime, zone: ZoneInfo) -> datetime:
+    """The instant at which the owner's next day begins."""
+    local = now.astimezone(zone)
+    midnight = (local + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight.astimezone(now.tzinfo)
+
+
+def over_limit(over: OverBudget) -> str:
+    """Why a run waits for money, in the owner's words."""
+    return f"{str(over).capitalize()} is reached; it goes on when you raise it, or with the next day."

@@ -1,0 +1,150 @@
+"""The storage actor: one connection, one operation at a time, in the order asked.
+
+One rule: storage waits for nobody. It rings doorbells after a commit and goes on; who hears them looks at the rows.
+"""
+
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import attrs
+import trio
+
+from storage.connection import Bridge, Connection, Done, Options
+from storage.errors import CommitUnknown, LeaseLost, StorageError, StoreBusy, StoreClosed, Unavailable
+from storage.operation import Bell, Commit, Operation, Read
+from storage.settings import HighestId
+
+T = TypeVar("T")
+log = logging.getLogger("dreamwalker.store")
+
+FATAL = (LeaseLost, CommitUnknown, Unavailable)
+"""After one of these what is held in memory may be wrong: the storage ends and has to be opened anew."""
+
+
+@attrs.frozen(kw_only=True)
+class StoreSettings:
+    """`renew_seconds`: how often the lease is renewed while `busy()`; `ask_seconds`: how long a caller waits."""
+
+    options: Options
+    check: Callable[[Any], Awaitable[None]]
+    renew_seconds: float
+    ask_seconds: float
+
+
+class Store:
+    """Everyone's way to the database: `await store.ask(operation)`.
+
+    `ring` gets each bell after its commit. `busy` says whether the lease must be kept up without commits.
+    """
+
+    def __init__(
+        self, settings: StoreSettings, *, ring: Callable[[Bell], None], busy: Callable[[], bool], reclaim: bool = False
+    ) -> None:
+        self._settings, self._ring, self._busy, self._reclaim = settings, ring, busy, reclaim
+        self._connection = Connection(settings.options, secrets.token_hex(16))
+        self._bridge = Bridge()
+        self._failed = trio.Event()
+        self._failure: StorageError | None = None
+        self._id = 0
+
+    async def run(self, task_status: "trio.TaskStatus[Store]" = trio.TASK_STATUS_IGNORED) -> None:
+        """Open, serve until cancelled, close. Raises what opening raises, and LeaseLost, CommitUnknown, Unavailable."""
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self._bridge.run)
+            try:
+                await self._open()
+                if self._failure is None:
+                    task_status.started(self)
+                    nursery.start_soon(self._renew)
+                    await self._failed.wait()
+            finally:
+                await self._close()
+                nursery.cancel_scope.cancel()
+        if self._failure is not None:
+            raise self._failure
+
+    async def ask(self, operation: Operation[T] | Read[T]) -> T:
+        """Have one operation done. Raises what it raises, StoreBusy past the bound, StoreClosed after the end.
+
+        A caller that gives up disturbs nothing: what has begun is carried out all the same.
+        """
+        if self._failure is not None:
+            raise StoreClosed("the storage has ended") from self._failure
+
+        async def unit() -> Done[T]:
+            try:
+                done = await self._connection.perform(operation)
+            except FATAL as error:
+                self._fail(error)
+                raise
+            for bell in done.bells:  # here, not in the caller: a caller that gave up must not silence them
+                self._ring(bell)
+            return done
+
+        with trio.move_on_after(self._settings.ask_seconds):
+            return (await self._bridge.call(unit)).value
+        raise StoreBusy(f"the storage did not answer within {self._settings.ask_seconds:g} s")
+
+    def next_id(self) -> int:
+        """A new id for a conversation, message, run or note. Only the holder of the lease hands them out."""
+        self._id += 1
+        return self._id
+
+    @property
+    def commit_no(self) -> int:
+        """The number of the newest commit."""
+        return self._connection.commit_no
+
+    @property
+    def drops(self) -> int:
+        """Connections lost so far."""
+        return self._connection.drops
+
+    async def hold(self, margin_seconds: float) -> None:
+        """Return while at least `margin_seconds` of the lease are left, renewing it first if need be.
+
+        What must not be repeated starts only after this. Raises LeaseLost.
+        """
+        left = self._settings.options.lease_seconds - (time.monotonic() - self._connection.renewed_at)
+        if left < margin_seconds:
+            await self.ask(Commit())
+
+    def _fail(self, error: StorageError) -> None:
+        if self._failure is None:
+            self._failure = error
+            self._failed.set()
+
+    async def _open(self) -> None:
+        connection, settings = self._connection, self._settings
+
+        async def unit() -> None:
+            await connection.open(settings.check, reclaim=self._reclaim)
+            self._id = (await connection.perform(HighestId())).value
+
+        try:
+            await self._bridge.call(unit)
+        except StorageError as error:
+            self._fail(error)
+
+    async def _close(self) -> None:
+        self._connection.stopping = True
+        with trio.move_on_after(3, shield=True):
+            try:
+                await self._bridge.call(self._connection.close)
+            except StoreClosed:
+                log.warning("the storage ended before its lease was given up")
+        self._bridge.stop()
+
+    async def _renew(self) -> None:
+        while True:
+            await trio.sleep(self._settings.renew_seconds / 4)
+            age = time.monotonic() - self._connection.renewed_at
+            if self._busy() and age >= self._settings.renew_seconds * 3 / 4:
+                try:
+                    await self.ask(Commit())
+                except StorageError as error:
+                    log.info("renewing the lease failed: %s", error)
+                    return

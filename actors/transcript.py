@@ -1,0 +1,133 @@
+"""The transcript in memory: a mirror of committed rows, and the request that follows from it.
+
+One rule: it is only ever what the database holds. When a step fails it is thrown away and read again.
+"""
+
+from collections.abc import Iterable
+
+import attrs
+
+from storage.calls import tool_use_id
+from storage.conversations import Loaded
+from storage.records import Call, Conversation, Entry, Run
+from storage.text import loads
+from tools.model import Block
+from tools.taint import join
+
+
+@attrs.define
+class _Shown:
+    """An entry with its parsed blocks, so that a turn doesn't parse the whole history again."""
+
+    entry: Entry
+    message: Block
+    size_bytes: int
+
+
+class Transcript:
+    """One conversation as its requests see it, and its open run."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.conversation: Conversation = loaded.conversation
+        self.run: Run | None = loaded.run
+        self.last_seq = loaded.last_seq
+        self._shown: list[_Shown] = []
+        self._calls: dict[tuple[int, int], list[Call]] = {}
+        self._results: dict[tuple[int, int], tuple[Block, int]] = {}
+        for entry in loaded.entries:
+            self._append(entry)
+        for call in loaded.calls:
+            self._calls.setdefault((call.run, call.turn), []).append(call)
+
+    # -- changing it, after a commit
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Append committed entries."""
+        for entry in entries:
+            self._append(entry)
+            self.last_seq = entry.seq
+
+    def begin(self, calls: Iterable[Call]) -> None:
+        """Take in the calls of the reply that was added last."""
+        for call in calls:
+            self._calls.setdefault((call.run, call.turn), []).append(call)
+
+    def finish(self, call: Call) -> None:
+        """Put a call with a result in the place of the unfinished one."""
+        calls = self._calls[(call.run, call.turn)]
+        calls[call.position] = call
+
+    def start_fresh(self, seq: int) -> None:
+        """Later requests hold nothing below `seq`."""
+        self.conversation = attrs.evolve(self.conversation, fresh_from=seq)
+        self._shown = [shown for shown in self._shown if shown.entry.seq >= seq]
+
+    # -- asking it
+
+    def unfinished(self) -> list[Call]:
+        """The calls of the open run's newest turn that have no result yet."""
+        if self.run is None:
+            return []
+        return [call for call in self._calls.get((self.run.id, self.run.turn), []) if call.result is None]
+
+    @property
+    def label(self) -> int:
+        """The label of a request made now: the highest in it."""
+        labels = [shown.entry.label for shown in self._shown]
+        labels.extend(call.label for shown in self._shown for call in self._calls_of(shown.entry))
+        return join(labels)
+
+    @property
+    def last(self) -> Entry | None:
+        """The newest entry that a request made now would hold."""
+        return self._shown[-1].entry if self._shown else None
+
+    def messages(self) -> tuple[tuple[Block, ...], int, int]:
+        """The messages of a request made now, how many of them the request before had, and their size in bytes.
+
+        Every call must have a result.
+        """
+        messages: list[Block] = []
+        previous_end, size_bytes = 0, 0
+        for shown in self._shown:
+            if shown.entry.kind == "reply":
+                previous_end = len(messages)
+            messages.append(shown.message)
+            size_bytes += shown.size_bytes
+            if calls := self._calls_of(shown.entry):
+                results, result_bytes = self._results_of(calls)
+                messages.append(results)
+                size_bytes += result_bytes
+        return tuple(messages), previous_end, size_bytes
+
+    def _append(self, entry: Entry) -> None:
+        role = "assistant" if entry.kind == "reply" else "user"
+        message = {"role": role, "content": loads(entry.shown)}
+        self._shown.append(_Shown(entry, message, len(entry.shown.encode())))
+
+    def _calls_of(self, entry: Entry) -> list[Call]:
+        if entry.kind != "reply" or entry.run is None or entry.turn is None:
+            return []
+        return self._calls.get((entry.run, entry.turn), [])
+
+    def _results_of(self, calls: list[Call]) -> tuple[Block, int]:
+        key = (calls[0].run, calls[0].turn)
+        if key not in self._results:
+            texts = [call.result for call in calls]
+            assert all(text is not None for text in texts), "a request was built while a call was unfinished"
+            results = [loads(text) for text in texts if text is not None]
+            self._results[key] = (
+                {"role": "user", "content": results},
+                sum(len(text.encode()) for text in texts if text is not None),
+            )
+        return self._results[key]
+
+
+def use_block(run: int, turn: int, position: int, name: str, arguments: dict[str, object]) -> Block:
+    """The tool_use block of a call, under our own id."""
+    return {
+        "type": "tool_use",
+        "id": tool_use_id(run, turn, position),
+        "name": name,
+        "input": arguments,
+    }

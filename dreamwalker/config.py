@@ -1,0 +1,181 @@
+"""Configuration: the only reader of the environment.
+
+One rule: values are frozen once read, and everything that is wrong is reported at once, in words. What the owner
+chooses while it runs (zone, limits) are settings, which are rows.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import attrs
+
+from tools.limits import Limits
+
+DEFAULT_PORT = 8765
+DEFAULT_MODEL = "claude-haiku-5-5"
+TOKEN_BYTES_MIN = 32
+
+
+class BadConfiguration(Exception):
+    """Something in the environment can't be used. The message lists everything that is wrong."""
+
+
+@attrs.frozen(kw_only=True)
+class Config:
+    """What the environment says. Secrets don't show in its repr."""
+
+    home: Path
+    """Where the token file and the embedded database live on a machine of one's own."""
+    database_url: str | None = attrs.field(repr=False)
+    """None: the embedded Postgres."""
+    pooler: bool | None
+    """Whether the database is behind a transaction-mode pooler; None finds out."""
+    postgres_bin: Path | None
+    token: str | None = attrs.field(repr=False)
+    """The API token; None: `serve` makes one and keeps it in `home`."""
+    host: str
+    port: int
+    model: str
+    zone: ZoneInfo
+    """The owner's zone until he chooses one."""
+    api_key: str | None = attrs.field(repr=False)
+    base_url: str | None
+    extra_ca_file: Path | None
+    generation: str
+    limits: Limits
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the database is the embedded one."""
+        return self.database_url is None
+
+    @property
+    def practice(self) -> bool:
+        """Whether there is neither a key nor a model of one's own, so that the practice model answers."""
+        return self.api_key is None and self.base_url is None
+
+    @property
+    def token_file(self) -> Path:
+        """Where the token of a machine of one's own is kept."""
+        return self.home / "token"
+
+
+def read(environ: Mapping[str, str] | None = None) -> Config:
+    """Read the environment. Raises BadConfiguration."""
+    reading = _Reading(os.environ if environ is None else environ)
+    config = Config(
+        home=Path(reading.text("DREAMWALKER_HOME") or Path.home() / ".dreamwalker").expanduser(),
+        database_url=reading.url("DREAMWALKER_DATABASE_URL", ("postgres", "postgresql")),
+        pooler=reading.choice("DREAMWALKER_DATABASE_POOLER", {"yes": True, "no": False, "auto": None}, None),
+        postgres_bin=reading.folder("DREAMWALKER_POSTGRES_BIN"),
+        token=reading.token("DREAMWALKER_TOKEN"),
+        host=reading.text("DREAMWALKER_HOST") or "127.0.0.1",
+        port=reading.number("DREAMWALKER_PORT", DEFAULT_PORT, lowest=0, highest=65535),
+        model=reading.text("DREAMWALKER_MODEL") or DEFAULT_MODEL,
+        zone=reading.zone("DREAMWALKER_ZONE"),
+        api_key=reading.text("ANTHROPIC_API_KEY"),
+        base_url=reading.url("ANTHROPIC_BASE_URL", ("http", "https")),
+        extra_ca_file=reading.file("NODE_EXTRA_CA_CERTS"),
+        generation=reading.text("DREAMWALKER_GENERATION") or "0",
+        limits=reading.limits(),
+    )
+    if reading.problems:
+        listed = "\n".join(f"- {problem}" for problem in reading.problems)
+        raise BadConfiguration(f"dreamwalker can't start with these settings of the environment:\n{listed}")
+    return config
+
+
+class _Reading:
+    """Reads variables and gathers what is wrong with them."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self.problems: list[str] = []
+
+    def text(self, name: str) -> str | None:
+        return self._environ.get(name, "").strip() or None
+
+    def url(self, name: str, schemes: tuple[str, ...]) -> str | None:
+        value = self.text(name)
+        if value is not None and urlsplit(value).scheme not in schemes:
+            self.problems.append(f"{name} must begin with {' or '.join(f'{s}://' for s in schemes)}")
+        return value
+
+    def choice(self, name: str, choices: Mapping[str, bool | None], default: bool | None) -> bool | None:
+        value = self.text(name)
+        if value is None:
+            return default
+        if value not in choices:
+            self.problems.append(f"{name} is one of {', '.join(choices)}; it is {value!r}")
+            return default
+        return choices[value]
+
+    def folder(self, name: str) -> Path | None:
+        value = self.text(name)
+        if value is not None and not Path(value).is_dir():
+            self.problems.append(f"{name} names no folder: {value}")
+        return None if value is None else Path(value)
+
+    def file(self, name: str) -> Path | None:
+        value = self.text(name)
+        if value is not None and not Path(value).is_file():
+            self.problems.append(f"{name} names no file: {value}")
+        return None if value is None else Path(value)
+
+    def token(self, name: str) -> str | None:
+        value = self.text(name)
+        if value is not None and len(value.encode()) < TOKEN_BYTES_MIN:
+            self.problems.append(f"{name} is too short: a token has at least {TOKEN_BYTES_MIN} bytes")
+        return value
+
+    def number(self, name: str, default: int, *, lowest: int, highest: int) -> int:
+        value = self.text(name)
+        if value is None:
+            return default
+        if not value.isascii() or not value.isdigit() or not lowest <= int(value) <= highest:
+            self.problems.append(f"{name} is a whole number from {lowest} to {highest}; it is {value!r}")
+            return default
+        return int(value)
+
+    def zone(self, name: str) -> ZoneInfo:
+        value = self.text(name)
+        if value is None:
+            return _machine_zone()
+        try:
+            return ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            self.problems.append(f"{name} is no zone of the IANA list (such as Europe/Vienna): {value!r}")
+            return ZoneInfo("UTC")
+
+    def limits(self) -> Limits:
+        """Limits may be set one by one: DREAMWALKER_LIMIT_LEASE_SECONDS=5."""
+        given: dict[str, float | int] = {}
+        for field in attrs.fields(Limits):
+            name = f"DREAMWALKER_LIMIT_{field.name.upper()}"
+            value = self.text(name)
+            if value is None:
+                continue
+            try:
+                number = int(value) if isinstance(field.default, int) else float(value)
+                if number <= 0:
+                    raise ValueError
+                given[field.name] = number
+            except ValueError:
+                self.problems.append(f"{name} is a number above 0; it is {value!r}")
+        return Limits(**given)  # type: ignore[arg-type]
+
+
+def _machine_zone() -> ZoneInfo:
+    """The zone that this machine is set to, as far as it can be told; else UTC."""
+    named = os.environ.get("TZ", "").strip()
+    target = os.path.realpath("/etc/localtime")
+    for candidate in (named, target.partition("/zoneinfo/")[2]):
+        if candidate:
+            try:
+                return ZoneInfo(candidate)
+            except (ZoneInfoNotFoundError, ValueError, OSError):
+                continue
+    return ZoneInfo("UTC")

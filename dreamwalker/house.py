@@ -1,0 +1,208 @@
+"""The house while it is awake: the storage, the agents and what they work with, wired and supervised.
+
+One rule: it is built anew at each opening from the database alone. When the storage ends, the house ends with it.
+"""
+
+import logging
+from collections.abc import Callable
+from zoneinfo import ZoneInfo
+
+import attrs
+import trio
+
+from actors.agent import EVERYWHERE, AgentActor
+from actors.clock import Clock
+from actors.live import Live
+from actors.spend import Guard, Prices, Purse
+from actors.store import FATAL, Store, StoreSettings
+from actors.supervisor import (
+    Backoff,
+    Child,
+    Event,
+    Exited,
+    GivingUp,
+    Restart,
+    Restarting,
+    Strategy,
+    Supervisor,
+)
+from storage import inbox
+from storage.conversations import Agents, EnsureAgent
+from storage.operation import Bell
+from storage.records import Agent
+from storage.settings import Set, Settings
+from tools.history import HISTORY_TOOLS
+from tools.limits import Limits
+from tools.model import Model
+from tools.notes import NOTE_TOOLS
+from tools.redact import Redactor
+from tools.toolbox import Toolbox
+
+from .settings import Chosen, chosen, judge
+
+log = logging.getLogger("dreamwalker.house")
+
+MAIN_AGENT = "dreamwalker"
+MAIN_JOB = "the owner's personal agent, who remembers for him, reminds him and gets things done."
+
+
+@attrs.frozen(kw_only=True)
+class Furnishing:
+    """What a house is built from, made by the shell once for the whole process."""
+
+    store: StoreSettings
+    model: Model
+    prices: Prices
+    clock: Clock
+    limits: Limits
+    redactor: Callable[[], Redactor]
+    zone: ZoneInfo
+    default_model: str
+    visited: Callable[[], bool]
+    """Whether a published request came lately, so that the lease is kept up."""
+
+
+class House:
+    """An open house. Satisfies the Means of agents. `run` ends when the storage does, with its error."""
+
+    def __init__(self, furnishing: Furnishing, *, reclaim: bool) -> None:
+        self._furnishing = furnishing
+        self.clock, self.limits = furnishing.clock, furnishing.limits
+        self.live = Live()
+        self.store = Store(furnishing.store, ring=self._ring, busy=self._busy, reclaim=reclaim)
+        self.chosen = Chosen(zone=furnishing.zone)
+        self.guard = Guard(furnishing.model, furnishing.prices, self._purse)
+        self.agents: dict[str, Agent] = {}
+        self.homes: dict[str, int] = {}
+        """The home conversation of each agent."""
+        self._actors: dict[str, AgentActor] = {}
+
+    # -- the means of agents
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The owner's zone."""
+        return self.chosen.zone
+
+    @property
+    def default_model(self) -> str:
+        """The model of agents that name none."""
+        return self._furnishing.default_model
+
+    @property
+    def redactor(self) -> Redactor:
+        """Takes the server's present secrets out of text."""
+        return self._furnishing.redactor()
+
+    def toolbox(self, conversation_kind: str) -> Toolbox:
+        """The tools of a kind of conversation."""
+        return Toolbox((*NOTE_TOOLS, *HISTORY_TOOLS), self.redactor)
+
+    # -- for the doors
+
+    def agent(self, name: str) -> AgentActor | None:
+        """The actor of an agent, or None if there is none of that name."""
+        return self._actors.get(name)
+
+    async def choose(self, name: str, value: object) -> None:
+        """Set one of the owner's settings. Raises BadSetting."""
+        await self.store.ask(Set(name, judge(name, value)))
+        await self._read_settings()
+        self.nudge()
+
+    def nudge(self) -> None:
+        """Tell every agent to try again what waits: money, credentials or a setting changed."""
+        for actor in self._actors.values():
+            actor.mailbox.ring(EVERYWHERE)
+
+    # -- its life
+
+    async def run(self, task_status: "trio.TaskStatus[House]" = trio.TASK_STATUS_IGNORED) -> None:
+        """Open, start the actors, serve until cancelled. Raises what opening raises and what ends the storage."""
+        furnishing = self._furnishing
+
+        async def opened(*, task_status: "trio.TaskStatus[object]") -> None:
+            await self.store.run(task_status)
+
+        async def ready(*, task_status: "trio.TaskStatus[object]") -> None:
+            await self._settle_in(agents)
+            task_status.started()
+            up()
+            await trio.sleep_forever()
+
+        def up() -> None:
+            task_status.started(self)
+
+        agents = Supervisor(
+            (),
+            strategy=Strategy.ONE_FOR_ONE,
+            restarts_max=10,
+            within_seconds=60.0,
+            backoff=Backoff(base_seconds=0.1, max_seconds=10.0),
+            clock=furnishing.clock,
+            fatal=FATAL,
+            on_event=_log,
+        )
+        root = Supervisor(
+            (
+                Child(name="storage", start=opened, restart=Restart.PERMANENT, stop_seconds=0.0),
+                Child(name="agents", start=agents.run),
+                Child(name="house", start=ready),
+            ),
+            strategy=Strategy.REST_FOR_ONE,
+            restarts_max=0,
+            within_seconds=1.0,
+            backoff=Backoff(base_seconds=0.0, max_seconds=0.0),
+            clock=furnishing.clock,
+            fatal=FATAL,
+            on_event=_log,
+        )
+        try:
+            await root.run()
+        finally:
+            self.live.finish()
+
+    async def _settle_in(self, supervisor: Supervisor) -> None:
+        """Read what the actors need from the database, and start one for each agent."""
+        await self._read_settings()
+        home = await self.store.ask(
+            EnsureAgent(
+                name=MAIN_AGENT, job=MAIN_JOB, instructions="", id=self.store.next_id(), now=self.clock.now()
+            )
+        )
+        self.homes[MAIN_AGENT] = home.id
+        for agent in await self.store.ask(Agents()):
+            self.agents[agent.name] = agent
+            actor = self._actors[agent.name] = AgentActor(self, lambda name=agent.name: self.agents[name])  # type: ignore[misc]
+            await supervisor.add(
+                Child(name=f"agent {agent.name}", start=actor.run, ask_to_stop=actor.mailbox.close)
+            )
+
+    async def _read_settings(self) -> None:
+        self.chosen = chosen(await self.store.ask(Settings()), self._furnishing.zone)
+
+    def _purse(self) -> Purse:
+        return Purse(
+            day_limit=self.chosen.day_limit, month_limit=self.chosen.month_limit, zone=self.chosen.zone
+        )
+
+    def _busy(self) -> bool:
+        return self._furnishing.visited() or any(actor.busy for actor in self._actors.values())
+
+    def _ring(self, bell: Bell) -> None:
+        if bell.topic == inbox.LIVE:
+            self.live.changed(bell.key)
+            return
+        kind, _, name = bell.topic.partition(":")
+        if kind == "agent" and (actor := self._actors.get(name)):
+            actor.mailbox.ring(bell.key)
+
+
+def _log(event: Event) -> None:
+    match event:
+        case Exited(name=name, error=error) if error is not None:
+            log.warning("%s ended: %s", name, error or type(error).__name__)
+        case Restarting(name=name, seconds=seconds):
+            log.warning("%s is restarted in %.1f s", name, seconds)
+        case GivingUp(name=name, error=error):
+            log.error("%s is given up", name, exc_info=error)

@@ -1,0 +1,61 @@
+"""The owner's settings: what they are, what they may hold, and what holds until he chooses.
+
+One rule: a setting is a row, judged here when it is set and read from memory afterwards.
+"""
+
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import attrs
+
+NANO = 1_000_000_000
+"""Nano-dollars in a dollar."""
+
+
+class BadSetting(Exception):
+    """A setting of that name does not exist, or can't hold that value. The message says what it may be."""
+
+
+@attrs.frozen(kw_only=True)
+class Chosen:
+    """The owner's choices. Limits are in nano-dollars."""
+
+    zone: ZoneInfo
+    day_limit: int = 5 * NANO
+    month_limit: int = 50 * NANO
+
+    def shown(self) -> dict[str, Any]:
+        """As the API shows and takes them: limits in dollars."""
+        return {
+            "zone": self.zone.key,
+            "day_limit_dollars": self.day_limit / NANO,
+            "month_limit_dollars": self.month_limit / NANO,
+        }
+
+
+def judge(name: str, value: Any) -> Any:
+    """The value as it is stored. Raises BadSetting."""
+    match name:
+        case "zone":
+            try:
+                if not isinstance(value, str):
+                    raise ValueError
+                ZoneInfo(value)
+            except (ZoneInfoNotFoundError, ValueError, OSError):
+                raise BadSetting(f"zone is a name of the IANA list, such as Europe/Vienna; not {value!r}") from None
+            return value
+        case "day_limit_dollars" | "month_limit_dollars":
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1_000_000:
+                raise BadSetting(f"{name} is a number of dollars from 0 to 1,000,000; not {value!r}")
+            return value
+    raise BadSetting(f"there is no setting {name!r}; there are zone, day_limit_dollars and month_limit_dollars")
+
+
+def chosen(rows: dict[str, Any], zone: ZoneInfo) -> Chosen:
+    """The choices that stored settings make; `zone` holds until he chooses one."""
+    made = Chosen(zone=ZoneInfo(rows["zone"]) if "zone" in rows else zone)
+    if "day_limit_dollars" in rows:
+        made = attrs.evolve(made, day_limit=round(rows["day_limit_dollars"] * NANO))
+    if "month_limit_dollars" in rows:
+        made = attrs.evolve(made, month_limit=round(rows["month_limit_dollars"] * NANO))
+    return made

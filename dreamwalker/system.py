@@ -1,0 +1,232 @@
+"""The whole system: asleep, awake or fenced.
+
+One rule: it sleeps until the first request, which opens the storage; many first requests open it once. An instance
+that has lost the lease takes it again only when it is free.
+"""
+
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from actors.clock import Clock, SystemClock
+from actors.store import StoreSettings
+from actors.supervisor import unwrap
+from storage import migrate
+from storage.connection import Options
+from storage.embedded import Embedded, EmbeddedError
+from storage.errors import CommitUnknown, LeaseHeld, LeaseLost, StorageError, StoreClosed, Unavailable
+from tools.redact import Redactor
+
+from . import prices
+from .claude import Claude, Credentials, NewestCredentials
+from .config import Config
+from .house import Furnishing, House
+
+log = logging.getLogger("dreamwalker.system")
+
+MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
+
+
+class NotReady(Exception):
+    """The storage can't be opened now. The message says why, in the owner's words; `retry_after_seconds`, when to try."""
+
+    def __init__(self, message: str, *, retry_after_seconds: float) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class System:
+    """The system of one process. Use as `async with start(config) as system`."""
+
+    def __init__(self, config: Config, clock: Clock, nursery: trio.Nursery, credentials: NewestCredentials) -> None:
+        self.config, self.clock = config, clock
+        self.credentials = credentials
+        self.house: House | None = None
+        self.fenced = False
+        self.stopping = trio.Event()
+        self._nursery = nursery
+        self._opening = trio.Lock()
+        self._visited_at = float("-inf")
+        self._embedded: Embedded | None = None
+        self._claude = Claude(
+            credentials, silence_seconds=config.limits.silence_seconds, extra_ca_file=config.extra_ca_file
+        )
+        self._redactor: tuple[tuple[str | None, ...], Redactor] | None = None
+
+    # -- for the doors
+
+    async def open(self) -> House:
+        """The open house, opened first if it isn't. Raises NotReady."""
+        self._visited_at = time.monotonic()
+        async with self._opening:
+            if self.stopping.is_set():
+                raise NotReady("dreamwalker is stopping.", retry_after_seconds=2.0)
+            if self.house is None:
+                try:
+                    self.house = await self._nursery.start(self._keep)
+                except Exception as error:
+                    raise _not_ready(unwrap(error)) from error
+            return self.house
+
+    @property
+    def state(self) -> str:
+        """"awake", "asleep" or "fenced"."""
+        return "awake" if self.house is not None else "fenced" if self.fenced else "asleep"
+
+    @property
+    def redactor(self) -> Redactor:
+        """Takes the secrets that this process holds now out of text."""
+        held = self.credentials.current
+        values = (self.config.token, held.api_key if held else None, _password(self.config.database_url))
+        if self._redactor is None or self._redactor[0] != values:
+            names = ("API TOKEN", "MODEL KEY", "DATABASE PASSWORD")
+            self._redactor = (values, Redactor({n: v for n, v in zip(names, values, strict=True) if v}))
+        return self._redactor[1]
+
+    async def warm(self) -> None:
+        """Import the model's SDK ahead of its first use; it takes a second or two, so only when the port is open."""
+        await self._claude.warm()
+
+    # -- its life
+
+    async def _keep(self, task_status: "trio.TaskStatus[House]") -> None:
+        """Run one house to its end."""
+        house = House(await self._furnishing(), reclaim=self.fenced)
+        up = False
+
+        def opened(house: House) -> None:
+            nonlocal up
+            up, self.fenced = True, False
+            task_status.started(house)
+
+        try:
+            await house.run(_Status(opened))
+        except Exception as raised:
+            error = unwrap(raised)
+            if not up:
+                raise error from None
+            self.fenced = isinstance(error, LeaseLost)
+            log.warning("the house closed: %s", error)
+            if not self.fenced:
+                self._nursery.start_soon(self._reopen)
+        finally:
+            if self.house is house:
+                self.house = None
+
+    async def _reopen(self) -> None:
+        """After a failure of the storage there may be work left: try to open again, with growing pauses."""
+        pause = 1.0
+        while self.house is None and not self.fenced and not self.stopping.is_set():
+            await trio.sleep(pause)
+            pause = min(pause * 2, 60.0)
+            try:
+                await self.open()
+            except NotReady as error:
+                log.info("still closed: %s", error)
+
+    async def _furnishing(self) -> Furnishing:
+        config, limits = self.config, self.config.limits
+        url = config.database_url or await self._embedded_url()
+        migrations = migrate.read_migrations(MIGRATIONS)
+
+        async def check(raw: Any) -> None:
+            if config.generation == "0":  # a database of one's own; the platform applies the files itself
+                for name in await migrate.apply(raw, migrations):
+                    log.info("applied migration %s", name)
+            await migrate.check(raw, migrations)
+
+        options = Options(
+            dsn=lambda: url,
+            generation=config.generation,
+            lease_seconds=limits.lease_seconds,
+            reach_seconds=limits.reach_seconds,
+            pooler=config.pooler,
+        )
+        return Furnishing(
+            store=StoreSettings(
+                options=options, check=check, renew_seconds=limits.renew_seconds, ask_seconds=limits.ask_seconds
+            ),
+            model=self._claude,
+            prices=prices,
+            clock=self.clock,
+            limits=limits,
+            redactor=lambda: self.redactor,
+            zone=config.zone,
+            default_model=config.model,
+            visited=lambda: time.monotonic() - self._visited_at < limits.visitor_seconds,
+        )
+
+    async def _embedded_url(self) -> str:
+        if self._embedded is None:
+            start = partial(Embedded.start, self.config.home / "postgres", bin_dir=self.config.postgres_bin)
+            self._embedded = await trio.to_thread.run_sync(start)
+        return self._embedded.dsn
+
+    async def close(self) -> None:
+        """Stop the embedded database, if there is one."""
+        if self._embedded is not None:
+            await trio.to_thread.run_sync(self._embedded.close)
+
+
+class _Status:
+    """A trio.TaskStatus that calls a function."""
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+
+    def started(self, value: Any = None) -> None:
+        self._call(value)
+
+
+@asynccontextmanager
+async def start(config: Config, *, clock: Clock | None = None) -> AsyncIterator[System]:
+    """Run a system. With neither key nor endpoint, the practice model is started beside it."""
+    async with AsyncExitStack() as stack:
+        nursery = await stack.enter_async_context(trio.open_nursery())
+        credentials = NewestCredentials()
+        if config.practice:
+            from .practice import serve_practice
+
+            url = await nursery.start(serve_practice)
+            credentials.seen(Credentials(api_key="practice-model-needs-no-key", base_url=url))
+        else:
+            key = config.api_key or "no-key-was-given"
+            credentials.seen(Credentials(api_key=key, base_url=config.base_url))
+        system = System(config, clock or SystemClock(), nursery, credentials)
+        try:
+            yield system
+        finally:
+            system.stopping.set()
+            if system.house is not None:
+                system.house.live.finish()
+            nursery.cancel_scope.cancel()
+            with trio.CancelScope(shield=True):
+                await system.close()
+
+
+def _not_ready(error: BaseException) -> NotReady:
+    match error:
+        case LeaseHeld():
+            return NotReady(
+                "Another instance of dreamwalker is at work on this database.",
+                retry_after_seconds=max(error.seconds, 1.0),
+            )
+        case Unavailable() | CommitUnknown() | LeaseLost() | StoreClosed() | migrate.MigrationMissing() | EmbeddedError():
+            return NotReady(str(error), retry_after_seconds=5.0)
+        case StorageError():
+            return NotReady(str(error), retry_after_seconds=30.0)
+    log.error("opening failed", exc_info=error)
+    return NotReady(f"The storage could not be opened ({type(error).__name__}: {error}).", retry_after_seconds=30.0)
+
+
+def _password(url: str | None) -> str | None:
+    from urllib.parse import unquote, urlsplit
+
+    password = urlsplit(url).password if url else None
+    return unquote(password) if password else None

@@ -1,0 +1,1 @@
+"""The platform, seen from both sides. Imports nothing of ours."""

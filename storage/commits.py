@@ -1,0 +1,238 @@
+"""How operations become numbered commits, whatever the connection does meanwhile.
+
+One rule: what a caller is told is known, never assumed. The lease row holds `commit_no`; a commit succeeds only while
+the holder is ours and the number is n, and sets n + 1. After a loss one read of that row tells what happened: n + 1,
+it landed; n, it did not, so the same commit is sent again; another holder, the lease is lost. A late or doubled copy
+finds the number gone and writes nothing.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TypeVar
+
+from . import lease
+from .errors import CommitUnknown, LeaseHeld, LeaseLost, RollbackFailed, StorageError
+from .operation import Commit, Done, Operation, Read
+from .options import Options
+from .session import VERDICTS, Lost, Session, said
+
+T = TypeVar("T")
+
+_TAKEN = "another instance has taken over"
+
+
+class Patience(Protocol):
+    """How long one operation goes on trying."""
+
+    async def wait(self, because: Exception) -> None:
+        """Pause before the next try. Raises Unavailable when that would be past the bound."""
+
+
+class Link(Protocol):
+    """A way to the database that may break at any time. What it hands out is the driver's own connection."""
+
+    def patience(self) -> Patience:
+        """The bound of an operation that begins now."""
+
+    async def reach(self, patience: Patience) -> Any:
+        """A live connection. Raises Unavailable and StoreClosed."""
+
+    async def step(self, work: Awaitable[T], /) -> T:
+        """Await one answer of the server. Raises `Lost`, or the server's error by our name for it."""
+
+    async def again(self, lost: Lost, patience: Patience) -> None:
+        """After a loss: make ready for the next try. Raises Unavailable."""
+
+    def drop(self) -> None:
+        """Throw the connection away."""
+
+
+class _Fenced(Exception):
+    """The fence found no row: another holder, or this commit's number has gone by."""
+
+
+class Writer:
+    """Takes the lease and performs operations under it, one at a time.
+
+    Raises LeaseLost, CommitUnknown and Unavailable as `storage.errors` defines them, and whatever an operation's
+    own code raises, as it is. `renewed_at` (monotonic seconds) is when the newest successful renewal was sent;
+    `replaced` counts characters that Postgres can't hold, in what was committed.
+    """
+
+    def __init__(self, link: Link, options: Options, holder: str) -> None:
+        self.options, self.holder = options, holder
+        self.commit_no = 0
+        self.renewed_at = 0.0
+        self.replaced = 0
+        self._link = link
+        # What the commit under way comes to if a copy of it that was sent, and never answered, has landed or will.
+        self._in_flight: Done[Any] | None = None
+
+    async def open(self, check: Callable[[Any], Awaitable[None]], *, reclaim: bool = False) -> None:
+        """Connect, let `check` look at the schema, take the lease (`reclaim`: only one that is free).
+
+        Raises LeaseHeld, Unavailable, and what `check` raises. Taking it twice, after an answer was lost, does no harm.
+        """
+        patience = self._link.patience()
+        while True:
+            raw = await self._link.reach(patience)
+            sent_at = time.monotonic()
+            try:
+                self.commit_no = await self._link.step(self._take(raw, check, reclaim))
+            except Lost as lost:
+                await self._link.again(lost, patience)
+            else:
+                self.renewed_at = sent_at
+                return
+
+    async def _take(self, raw: Any, check: Callable[[Any], Awaitable[None]], reclaim: bool) -> int:
+        o = self.options
+        async with raw.transaction():
+            await raw.execute(lease.timeouts(o.statement_seconds, o.idle_seconds))
+            await check(raw)
+            taken = await raw.fetchval(lease.TAKE, self.holder, o.generation, float(o.lease_seconds), reclaim)
+            if taken is None:
+                seconds = await raw.fetchval(lease.SECONDS_LEFT)
+                raise LeaseHeld("another instance is writing to this database", seconds=max(seconds or 0.0, 0.0))
+            return int(taken)
+
+    async def perform(self, operation: Operation[T] | Read[T]) -> Done[T]:
+        """Do one operation, whatever the connection does meanwhile."""
+        patience = self._link.patience()
+        if isinstance(operation, Read):
+            return await self._read(operation, patience)
+        self._in_flight = None
+        try:
+            done = await self._commit(operation, patience)
+        except VERDICTS:
+            raise
+        except Exception as error:
+            if self._in_flight is None:
+                raise
+            raise CommitUnknown(f"the connection broke during a commit, and then: {said(error)}") from error
+        self.commit_no = done.no
+        return done
+
+    async def _read(self, operation: Read[T], patience: Patience) -> Done[T]:
+        while True:
+            session = Session(await self._link.reach(patience), self._link.step)
+            try:
+                return Done(value=await self._call(session, operation.read(session)), no=self.commit_no)
+            except Lost as lost:
+                await self._link.again(lost, patience)
+
+    async def _commit(self, operation: Operation[T], patience: Patience) -> Done[T]:
+        number = self.commit_no
+        while True:
+            raw = await self._link.reach(patience)
+            sent_at = time.monotonic()
+            try:
+                if self._in_flight is not None and await self._landed(raw, number):
+                    return self._in_flight
+                done = await self._attempt(raw, operation, number)
+                self.renewed_at = sent_at
+                return done
+            except Lost as lost:
+                await self._link.again(lost, patience)
+            except _Fenced:
+                if self._in_flight is None:
+                    raise LeaseLost(_TAKEN) from None
+                # Else an earlier copy of this very commit may have come late: look again.
+
+    async def _landed(self, raw: Any, number: int) -> bool:
+        """After a loss: did the commit that follows `number` land? One read of one row."""
+        row = await self._link.step(raw.fetchrow(lease.LOOK))
+        if row is None or row["holder"] != self.holder or row["commit_no"] not in (number, number + 1):
+            raise LeaseLost(_TAKEN)
+        return bool(row["commit_no"] == number + 1)
+
+    async def _attempt(self, raw: Any, operation: Operation[T], number: int) -> Done[T]:
+        """Send it once. Raises `Lost`, with `_in_flight` set if it may have landed, and `_Fenced`."""
+        session = Session(raw, self._link.step, no=number + 1)
+        if isinstance(operation, Commit):
+            composed: Done[Any] = Done(value=number + 1, bells=operation.bells, no=number + 1)
+            await self._send(self._composed(raw, session, operation), composed)
+            done = composed
+        else:
+            done = await self._transact(raw, session, operation)
+        self.replaced += session.replaced
+        return done
+
+    async def _send(self, work: Awaitable[T], done: Done[Any]) -> T:
+        """Await what commits. Without an answer it stays open whether it landed, and so whether `done` is true."""
+        earlier, self._in_flight = self._in_flight, done
+        try:
+            return await self._link.step(work)
+        except Lost:
+            raise
+        except LeaseLost:
+            self._in_flight = earlier
+            raise _Fenced from None
+        except BaseException:
+            self._in_flight = earlier
+            raise
+
+    async def _composed(self, raw: Any, session: Session, commit: Commit) -> None:
+        text, taken = lease.compose(tuple((w.sql, w.expect, w.code, w.what) for w in commit.writes))
+        params: list[Any] = [self.holder, session.no - 1, float(self.options.lease_seconds)]
+        params.extend(session.storable(value) for w in commit.writes for value in w.params)
+        if len(params) != taken:
+            raise TypeError(f"{taken - 3} parameters expected, {len(params) - 3} given: {text}")
+        await raw.fetchrow(text, *params)
+
+    async def _transact(self, raw: Any, session: Session, operation: Operation[T]) -> Done[T]:
+        await self._begin(raw, session.no - 1)
+        self._in_flight = None  # the row is ours alone until we commit: no earlier copy can land any more
+        try:
+            value = await self._call(session, operation.perform(session))
+        except Lost:
+            raise
+        except Exception as error:
+            await self._undo(raw, error)
+            raise
+        except BaseException:
+            self._link.drop()
+            raise
+        done = Done(value=value, bells=tuple(session.bells), no=session.no)
+        if await self._send(raw.execute("COMMIT"), done) != "COMMIT":
+            raise StorageError("an operation swallowed a failed statement, so all of it was undone")
+        return done
+
+    async def _begin(self, raw: Any, number: int) -> None:
+        o = self.options
+        script = lease.begin(self.holder, number, o.lease_seconds, o.statement_seconds, o.idle_seconds)
+        try:
+            began = await self._link.step(raw.execute(script))
+        except Lost:
+            raise
+        except Exception as error:
+            await self._undo(raw, error)
+            raise
+        if began != "UPDATE 1":
+            await self._link.step(raw.execute("ROLLBACK"))
+            raise _Fenced
+
+    async def _call(self, session: Session, work: Awaitable[T]) -> T:
+        """Await an operation's own code. A loss that it met is raised whatever the code made of it."""
+        try:
+            value = await work
+        except Exception:
+            if session.lost is None:
+                raise
+        finally:
+            session.dead = True
+        if session.lost is not None:
+            raise session.lost
+        return value
+
+    async def _undo(self, raw: Any, error: Exception) -> None:
+        """Roll back. Raises `Lost` (the server undoes what it was, and it is run again) or RollbackFailed."""
+        try:
+            await self._link.step(raw.execute("ROLLBACK"))
+        except Lost:
+            raise
+        except Exception as failed:
+            self._link.drop()
+            raise RollbackFailed(f"undoing failed ({said(failed)}) after: {said(error)}") from error
+
+

@@ -1,0 +1,354 @@
+"""The bridge to asyncio: one connection, one unit of work at a time, every commit numbered and fenced.
+
+One rule: this is the only file that knows asyncio, trio-asyncio or asyncpg. Above it is trio.
+
+How a commit survives a lost connection. The lease row holds `commit_no`; a commit succeeds only while the holder is
+ours and the number is n, and sets n + 1. After a loss one read of that row tells what happened: n + 1, it landed; n,
+it did not, so the same commit is sent again; another holder, the lease is lost. A late or doubled copy finds the
+number gone and writes nothing.
+"""
+
+import asyncio
+import collections
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+import asyncpg
+import trio
+import trio_asyncio
+
+from . import lease
+from .errors import CommitUnknown, LeaseHeld, LeaseLost, RollbackFailed, StorageError, StoreClosed, Unavailable
+from .operation import Commit, Done, Operation, Read
+from .options import Options
+from .session import VERDICTS, Lost, Session, code_of, is_loss, named
+
+__all__ = ["Bridge", "Connection", "Done", "Line", "Options"]
+
+T = TypeVar("T")
+log = logging.getLogger("dreamwalker.storage")
+
+# "prepared statement does not exist", "… already exists": each statement meets another session.
+_POOLED = ("26000", "42P05")
+
+_TAKEN = "another instance has taken over"
+
+
+class _Link(asyncpg.Connection):  # type: ignore[misc]
+    """A driver's connection whose statements bear names that no other process gives.
+
+    Behind a pooler that we don't know of yet, a counter's name could be that of another process's statement.
+    """
+
+    def _get_unique_id(self, prefix: str) -> str:
+        return f"dreamwalker_{prefix}_{secrets.token_hex(8)}"
+
+
+class _Patience:
+    """How long one operation goes on trying: up to its bound, at once at first, then with growing pauses."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until, self._pause = _now() + seconds, 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds to the bound."""
+        return self._until - _now()
+
+    async def wait(self, because: Exception) -> None:
+        """Pause before the next try. Raises Unavailable when that would be past the bound."""
+        if self.left <= self._pause:
+            raise Unavailable(f"the database could not be reached: {_said(because)}") from because
+        await asyncio.sleep(self._pause)
+        self._pause = min(max(self._pause * 2, 0.02), 1.0)
+
+
+class _Watchdog:
+    """Ends a connection whose server is silent for too long; one timer, however many statements there are."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._since, self._set = seconds, 0.0, False
+        self._raw: Any = None
+
+    @contextmanager
+    def over(self, raw: Any) -> Iterator[None]:
+        """Watch one exchange with the server."""
+        self._raw, self._since = raw, _now()
+        self._set = self._set or self._wake_in(self._seconds)
+        try:
+            yield
+        finally:
+            self._raw = None
+
+    def _wake_in(self, seconds: float) -> bool:
+        asyncio.get_running_loop().call_later(seconds, self._look)
+        return True
+
+    def _look(self) -> None:
+        left = self._since + self._seconds - _now()
+        self._set = self._raw is not None and left > 0 and self._wake_in(left)
+        if self._raw is not None and left <= 0:
+            self._raw.terminate()
+
+
+class Connection:
+    """One writer's connection. Everything here runs in asyncio, one unit at a time (`Bridge` sees to that).
+
+    Raises LeaseLost, CommitUnknown and Unavailable as `storage.errors` defines them, and whatever an operation's
+    own code raises, as it is. `renewed_at` (monotonic seconds) is when the newest successful renewal was sent.
+    """
+
+    def __init__(self, options: Options, holder: str) -> None:
+        self.options, self.holder = options, holder
+        self.commit_no = 0
+        self.renewed_at = 0.0
+        self.replaced = 0  # characters that Postgres can't hold
+        self.drops = 0  # connections lost
+        self.stopping = False
+        self._pooler = bool(options.pooler)
+        self._watchdog = _Watchdog(options.silent_seconds)
+        self._raw: Any = None
+        # What the commit under way comes to if a copy of it that was sent, and never answered, has landed or will.
+        self._in_flight: Done[Any] | None = None
+
+    # -- reaching the database
+
+    async def _connect(self, seconds: float) -> Any:
+        dsn, named_pooler = lease.connectable(self.options.dsn())
+        if self.options.pooler is None and named_pooler:
+            self._pooler = True
+        return await asyncpg.connect(
+            dsn,
+            timeout=seconds,
+            statement_cache_size=0 if self._pooler else 200,
+            max_cached_statement_lifetime=0,
+            connection_class=_Link,
+        )
+
+    async def _reach(self, patience: _Patience) -> Any:
+        """A live connection, however long it takes within the bound."""
+        while self._raw is None or self._raw.is_closed():
+            if self.stopping:
+                raise StoreClosed("the storage is closing")
+            try:
+                self._raw = await self._connect(min(max(self.options.reach_seconds / 3, 1.0), max(patience.left, 0.1)))
+            except (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as error:
+                raise Unavailable(f"the database refused the connection: {error}") from error
+            except asyncpg.ClientConfigurationError as error:
+                raise Unavailable(f"the database's address can't be used: {error}") from error
+            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                await patience.wait(error)
+        return self._raw
+
+    def _drop(self) -> None:
+        if self._raw is not None:
+            self._raw.terminate()
+            self._raw = None
+
+    async def _again(self, lost: Lost, patience: _Patience) -> None:
+        """After a loss: make ready for the next try."""
+        self.drops += 1
+        log.info("database connection lost, reconnecting: %s", lost)
+        self._drop()
+        await patience.wait(lost)
+
+    async def _step(self, work: Awaitable[T]) -> T:
+        """Await one answer of the server; if the connection was lost, or silent for too long, raise `Lost`."""
+        raw = self._raw
+        with self._watchdog.over(raw):
+            try:
+                return await work
+            except Exception as error:
+                if raw.is_closed() or is_loss(error) or self._meets_pooler(error):
+                    raise Lost(_said(error)) from error
+                ours = named(error)
+                if ours is error:
+                    raise
+                raise ours from error
+
+    def _meets_pooler(self, error: Exception) -> bool:
+        if self._pooler or self.options.pooler is not None or code_of(error) not in _POOLED:
+            return False
+        log.info("the database is behind a pooler: statements are not kept prepared")
+        self._pooler = True
+        return True
+
+    # -- opening and closing
+
+    async def open(self, check: Callable[[Any], Awaitable[None]], *, reclaim: bool = False) -> None:
+        """Connect, let `check` look at the schema, take the lease (`reclaim`: only one that is free).
+
+        Raises LeaseHeld, Unavailable, and what `check` raises.
+        """
+        patience = _Patience(self.options.reach_seconds)
+        while True:
+            raw = await self._reach(patience)
+            sent_at = time.monotonic()
+            try:
+                self.commit_no = await self._step(self._take(raw, check, reclaim))
+            except Lost as lost:
+                await self._again(lost, patience)
+            else:
+                self.renewed_at = sent_at
+                return
+
+    async def _take(self, raw: Any, check: Callable[[Any], Awaitable[None]], reclaim: bool) -> int:
+        o = self.options
+        async with raw.transaction():
+            await raw.execute(lease.timeouts(o.statement_seconds, o.idle_seconds))
+            await check(raw)
+            taken = await raw.fetchval(lease.TAKE, self.holder, o.generation, float(o.lease_seconds), reclaim)
+            if taken is None:
+                seconds = await raw.fetchval(lease.SECONDS_LEFT)
+                raise LeaseHeld("another instance is writing to this database", seconds=max(seconds or 0.0, 0.0))
+            return int(taken)
+
+    async def close(self) -> None:
+        """Give the lease up if it is still ours, and close the connection. Never raises; takes 2 s at most."""
+        with suppress(Exception):
+            async with asyncio.timeout(2):
+                if self.commit_no and (self._raw is None or self._raw.is_closed()):
+                    self._raw = await self._connect(2)
+                if self._raw is not None:
+                    await self._raw.execute(lease.give_up(self.holder))
+                    await self._raw.close()
+        self._drop()
+
+    def cut(self) -> None:
+        """End what is under way by cutting the connection, for a stop that can't wait for a silent server."""
+        self.stopping = True
+        if self._raw is not None:
+            self._raw.terminate()
+
+class Line:
+    """Callers in asyncio, one behind the other in the order they asked.
+
+    A caller that gives up leaves what it asked for to end by itself.
+    """
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def join(self, work: Callable[[], Awaitable[T]]) -> Awaitable[T]:
+        """Take a place at the end of the line now; what is returned is done when `work` is."""
+        task = asyncio.get_running_loop().create_task(self._turn(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return asyncio.shield(task)
+
+    async def _turn(self, work: Callable[[], Awaitable[T]]) -> T:
+        async with self._lock:
+            return await work()
+
+
+class _Unit:
+    """One queued unit of work and the trio side that waits for it."""
+
+    def __init__(self, work: Callable[[], Awaitable[Any]]) -> None:
+        self.work = work
+        self.done = trio.Event()
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.given_up = False
+
+    def finish(self, value: Any = None, error: BaseException | None = None) -> None:
+        self.value, self.error = value, error
+        self.done.set()
+
+
+class Bridge:
+    """Runs coroutines of the asyncio world for callers in trio, one at a time, in the order asked.
+
+    A unit that has started is never cancelled: a caller that gives up leaves it to end by itself; one that has
+    not started is skipped. After `stop` what is queued and whatever comes is refused with StoreClosed.
+    """
+
+    def __init__(self) -> None:
+        self._queue: collections.deque[_Unit] = collections.deque()
+        self._idle: asyncio.Future[None] | None = None
+        self._stopping = False
+
+    async def call(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Queue one unit and wait for it. Raises StoreClosed, or what the unit raises."""
+        if self._stopping:
+            raise StoreClosed("the storage is closed")
+        unit = _Unit(work)
+        self._queue.append(unit)
+        self._wake()
+        try:
+            await unit.done.wait()
+        except trio.Cancelled:
+            unit.given_up = True
+            raise
+        if unit.error is not None:
+            raise unit.error
+        value: T = unit.value
+        return value
+
+    def stop(self) -> None:
+        """Refuse what is queued and end after the unit that is under way."""
+        self._stopping = True
+        self._wake()
+
+    async def run(self, task_status: "trio.TaskStatus[None]" = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve until stopped or cancelled; either way the unit under way ends first."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._host, task_status, nursery.cancel_scope)
+            try:
+                await trio.sleep_forever()
+            finally:
+                self.stop()
+
+    async def _host(self, task_status: "trio.TaskStatus[None]", ended: trio.CancelScope) -> None:
+        with trio.CancelScope(shield=True):  # outside the loop: its own tasks must not be cancelled either
+            async with trio_asyncio.open_loop() as loop:
+                loop.set_exception_handler(_loop_error)  # by default any stray error would end the loop
+                await trio_asyncio.aio_as_trio(self._serve)(task_status)
+        ended.cancel()
+
+    async def _serve(self, task_status: "trio.TaskStatus[None]") -> None:
+        task_status.started()
+        try:
+            while not self._stopping:
+                if not self._queue:
+                    self._idle = asyncio.get_running_loop().create_future()
+                    await self._idle
+                    self._idle = None
+                    continue
+                unit = self._queue.popleft()
+                if not unit.given_up:
+                    await self._perform(unit)
+        finally:
+            self._stopping = True
+            while self._queue:
+                self._queue.popleft().finish(error=StoreClosed("the storage is closed"))
+
+    async def _perform(self, unit: _Unit) -> None:
+        try:
+            unit.finish(value=await unit.work())
+        except (Exception, asyncio.CancelledError) as error:  # nobody cancels us: it is the unit's own
+            unit.finish(error=error)
+        except BaseException as error:
+            unit.finish(error=error)
+            raise
+
+    def _wake(self) -> None:
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _said(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    log.error("in the database driver: %s", context.get("message"), exc_info=context.get("exception"))

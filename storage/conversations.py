@@ -1,0 +1,258 @@
+"""Conversations and their transcripts.
+
+One rule: an entry is never changed. What was shown to a model once is shown again byte for byte.
+"""
+
+from datetime import datetime
+
+import attrs
+
+from .operation import Operation, Read, Reader, Transaction, Write
+from .records import Agent, Call, Conversation, Entry, Message, Run
+
+_HEAD = f"SELECT {Conversation.columns()} FROM conversations WHERE id = ?"
+_BY_MAKER = f"SELECT {Conversation.columns()} FROM conversations WHERE made_by = ?"
+_MAKE = "INSERT INTO conversations (id, agent, kind, made_by, made_at, no) VALUES (?, ?, ?, ?, ?, :no)"
+_AGENT = f"SELECT {Agent.columns()} FROM agents WHERE name = ?"
+_MAKE_AGENT = "INSERT INTO agents (name, job, instructions, made_at, no) VALUES (?, ?, ?, ?, :no)"
+
+
+@attrs.frozen(kw_only=True)
+class EnsureAgent(Operation[Conversation]):
+    """The home conversation of an agent; both are made if they are not there yet. `id` is for a new one."""
+
+    name: str
+    job: str
+    instructions: str
+    id: int
+    now: datetime
+
+    async def perform(self, tx: Transaction) -> Conversation:
+        if await tx.get(_AGENT, self.name) is None:
+            await tx.run(_MAKE_AGENT, self.name, self.job, self.instructions, self.now)
+        made_by = f"home:{self.name}"
+        if await tx.get(_BY_MAKER, made_by) is None:
+            await tx.run(_MAKE, self.id, self.name, "home", made_by, self.now)
+        row = await tx.get(_BY_MAKER, made_by)
+        assert row is not None
+        return Conversation.of(row)
+
+
+_AGENTS = f"SELECT {Agent.columns()} FROM agents ORDER BY name"
+
+
+@attrs.frozen
+class Agents(Read[tuple[Agent, ...]]):
+    """Every agent, retired ones too."""
+
+    async def read(self, reader: Reader) -> tuple[Agent, ...]:
+        return tuple(Agent.of(row) for row in await reader.all(_AGENTS))
+
+
+@attrs.frozen
+class FindConversation(Read[Conversation | None]):
+    """A conversation by its id, or by what made it (`home:NAME`, …)."""
+
+    id: int | None = None
+    made_by: str | None = None
+
+    async def read(self, reader: Reader) -> Conversation | None:
+        if self.id is not None:
+            row = await reader.get(_HEAD, self.id)
+        else:
+            row = await reader.get(_BY_MAKER, self.made_by)
+        return None if row is None else Conversation.of(row)
+
+
+@attrs.frozen(kw_only=True)
+class Loaded:
+    """All that an agent needs to go on with a conversation. `calls` are those of the replies among `entries`."""
+
+    conversation: Conversation
+    entries: tuple[Entry, ...]
+    calls: tuple[Call, ...]
+    run: Run | None
+    last_seq: int
+
+
+_ENTRIES = f"SELECT {Entry.columns()} FROM entries WHERE conversation = ? AND seq >= ? ORDER BY seq"
+_CALLS = f"""
+SELECT {Call.columns()} FROM calls WHERE conversation = ? AND run IN
+    (SELECT run FROM entries WHERE conversation = ? AND seq >= ? AND kind = 'reply')
+ORDER BY run, turn, position
+"""
+_OPEN_RUN = f"SELECT {Run.columns()} FROM runs WHERE conversation = ? AND state IN ('open', 'waiting')"
+_LAST_SEQ = "SELECT COALESCE(max(seq), 0) AS seq FROM entries WHERE conversation = ?"
+
+
+@attrs.frozen
+class Load(Read[Loaded]):
+    """Read a conversation as its later requests hold it. Raises LookupError if there is none."""
+
+    id: int
+
+    async def read(self, reader: Reader) -> Loaded:
+        head = await reader.get(_HEAD, self.id)
+        if head is None:
+            raise LookupError(f"no conversation {self.id}")
+        conversation = Conversation.of(head)
+        since = conversation.fresh_from
+        entries = tuple(Entry.of(row) for row in await reader.all(_ENTRIES, self.id, since))
+        calls = tuple(Call.of(row) for row in await reader.all(_CALLS, self.id, self.id, since)) if entries else ()
+        run = await reader.get(_OPEN_RUN, self.id)
+        last = entries[-1].seq if entries else (await reader.get(_LAST_SEQ, self.id) or {})["seq"]
+        return Loaded(
+            conversation=conversation,
+            entries=entries,
+            calls=calls,
+            run=None if run is None else Run.of(run),
+            last_seq=last,
+        )
+
+
+_ADD = """
+INSERT INTO entries (conversation, seq, run, turn, kind, source, shown, label, message, covers_to, cut, at, no)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
+"""
+
+
+def add(entry: Entry) -> Write:
+    """Append an entry; its `no` is given by the commit. Raises Duplicate if its seq is taken."""
+    return Write(
+        _ADD,
+        (
+            entry.conversation, entry.seq, entry.run, entry.turn, entry.kind, entry.source, entry.shown,
+            entry.label, entry.message, entry.covers_to, entry.cut, entry.at,
+        ),
+        what="add an entry",
+    )  # fmt: skip
+
+
+_FRESH = "UPDATE conversations SET fresh_from = ?, no = :no WHERE id = ?"
+
+
+def start_fresh(conversation: int, seq: int) -> Write:
+    """Later requests hold nothing below `seq`; the store keeps all."""
+    return Write(_FRESH, (seq, conversation), what="start fresh")
+
+
+@attrs.frozen(kw_only=True)
+class Changes:
+    """What changed in a conversation above a commit number; `no` is how far this reaches.
+
+    `complete` is False when there was more than the limit: then `no` is where to go on from.
+    """
+
+    messages: tuple[Message, ...]
+    entries: tuple[Entry, ...]
+    runs: tuple[Run, ...]
+    calls: tuple[Call, ...]
+    no: int
+    complete: bool
+
+
+def _since(table: str, columns: str) -> str:
+    return f"SELECT {columns} FROM {table} WHERE conversation = ? AND no > ? ORDER BY no LIMIT ?"
+
+
+_NEW_ENTRIES = _since("entries", Entry.columns())
+_NEW_MESSAGES = _since("messages", Message.columns())
+_NEW_RUNS = _since("runs", Run.columns())
+_NEW_CALLS = _since("calls", Call.columns())
+_COMMIT_NO = "SELECT commit_no FROM dreamwalker_lease WHERE id = 1"
+
+
+@attrs.frozen
+class ChangesSince(Read[Changes]):
+    """The rows of a conversation that carry a number above `no`, at most `limit` of each kind, in order."""
+
+    conversation: int
+    no: int
+    limit: int = 500
+
+    async def read(self, reader: Reader) -> Changes:
+        row = await reader.get(_COMMIT_NO)
+        assert row is not None
+        lists = [
+            await reader.all(text, self.conversation, self.no, self.limit)
+            for text in (_NEW_MESSAGES, _NEW_ENTRIES, _NEW_RUNS, _NEW_CALLS)
+        ]
+        reach = row["commit_no"]
+        full = [rows[-1]["no"] for rows in lists if len(rows) == self.limit]
+        if full:  # go only as far as every list reaches; rows of one commit stay together
+            reach = min(full) - 1 if min(full) - 1 > self.no else min(full)
+            lists = [[row for row in rows if row["no"] <= reach] for rows in lists]
+        messages, entries, runs, calls = lists
+        return Changes(
+            messages=tuple(Message.of(row) for row in messages),
+            entries=tuple(Entry.of(row) for row in entries),
+            runs=tuple(Run.of(row) for row in runs),
+            calls=tuple(Call.of(row) for row in calls),
+            no=reach,
+            complete=not full,
+        )
+
+
+_PAGE = f"""
+SELECT {Entry.columns()} FROM entries WHERE conversation = ? AND seq < ? ORDER BY seq DESC LIMIT ?
+"""
+_PAGE_CALLS = f"""
+SELECT {Call.columns()} FROM calls WHERE conversation = ? AND run IN
+    (SELECT run FROM entries WHERE conversation = ? AND seq < ? AND kind = 'reply' ORDER BY seq DESC LIMIT ?)
+ORDER BY run, turn, position
+"""
+
+
+@attrs.frozen
+class Page(Read[tuple[tuple[Entry, ...], tuple[Call, ...]]]):
+    """The newest `limit` entries below `before`, oldest first, and the calls of the replies among them."""
+
+    conversation: int
+    before: int
+    limit: int
+
+    async def read(self, reader: Reader) -> tuple[tuple[Entry, ...], tuple[Call, ...]]:
+        rows = await reader.all(_PAGE, self.conversation, self.before, self.limit)
+        calls = await reader.all(_PAGE_CALLS, self.conversation, self.conversation, self.before, self.limit)
+        return tuple(Entry.of(row) for row in reversed(rows)), tuple(Call.of(row) for row in calls)
+
+
+_SEARCH = """
+SELECT e.conversation, e.seq, e.source, e.shown, e.label, e.at FROM entries e
+JOIN conversations c ON c.id = e.conversation
+WHERE c.agent = ? AND c.kind = 'home' AND e.kind IN ('message', 'reply') AND e.shown ILIKE ALL (
+    SELECT '%' || word || '%' FROM regexp_split_to_table(?, E'\\n') AS word)
+ORDER BY e.at DESC, e.seq DESC LIMIT ?
+"""
+
+
+@attrs.frozen(kw_only=True)
+class Found:
+    """A place in an agent's home conversation that a search met. `shown` as in Entry."""
+
+    seq: int
+    source: str
+    shown: str
+    label: int
+    at: datetime
+
+
+@attrs.frozen
+class SearchHistory(Read[tuple[Found, ...]]):
+    """The newest entries of an agent's home conversation that hold every word, whatever the case."""
+
+    agent: str
+    words: tuple[str, ...]
+    limit: int
+
+    async def read(self, reader: Reader) -> tuple[Found, ...]:
+        rows = await reader.all(_SEARCH, self.agent, pattern_lines(self.words), self.limit)
+        return tuple(
+            Found(seq=r["seq"], source=r["source"], shown=r["shown"], label=r["label"], at=r["at"]) for r in rows
+        )
+
+
+def pattern_lines(words: tuple[str, ...]) -> str:
+    """Words as lines of literal LIKE patterns, for statements that split them again (arrays cost round trips)."""
+    escaped = (w.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for w in words)
+    return "\n".join(w.replace("\n", " ") for w in escaped)

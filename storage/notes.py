@@ -1,0 +1,97 @@
+"""Notes: titled texts of one agent, with everything they ever said.
+
+One rule: writing a note adds a version and changes none; what was written under a key is written once.
+"""
+
+from datetime import datetime
+
+import attrs
+
+from .conversations import pattern_lines
+from .operation import Read, Reader, Write
+from .records import Note, NoteVersion
+
+# The version first: it finds the note as it was before, whether both go as one statement or one after the other.
+_VERSION = """
+INSERT INTO note_versions (note, version, made_by, text, label, run, at, no)
+SELECT COALESCE(max(n.id), ?), COALESCE(max(n.version), 0) + 1, ?, ?, ?::bigint, ?::bigint, ?::timestamptz, :no
+FROM notes n WHERE n.agent = ? AND lower(n.title) = lower(?)
+"""
+_HEAD = """
+INSERT INTO notes AS n (id, agent, title, version, no) VALUES (?, ?, ?, 1, :no)
+ON CONFLICT (agent, lower(title)) DO UPDATE SET version = n.version + 1, removed = FALSE, no = excluded.no
+"""
+
+
+def write(
+    *, id: int, agent: str, title: str, text: str, label: int, made_by: str, run: int | None, now: datetime
+) -> tuple[Write, ...]:
+    """Write a note, or a new version of the one with this title. Raises Duplicate if `made_by` wrote before."""
+    return (
+        Write(_VERSION, (id, made_by, text, label, run, now, agent, title), what="write the note"),
+        Write(_HEAD, (id, agent, title), what="write the note"),
+    )
+
+
+_NOTE = """
+SELECT n.id, n.agent, n.title, n.version, n.removed, v.text, v.label, v.at, n.no
+FROM notes n JOIN note_versions v ON v.note = n.id AND v.version = n.version
+WHERE n.agent = ? AND NOT n.removed
+"""
+_BY_TITLE = _NOTE + " AND lower(n.title) = lower(?)"
+_LIST = _NOTE + " ORDER BY v.at DESC, n.id DESC LIMIT ?"
+_SEARCH = (
+    _NOTE
+    + """ AND (n.title || E'\\n' || v.text) ILIKE ALL (
+    SELECT '%' || word || '%' FROM regexp_split_to_table(?, E'\\n') AS word)
+ORDER BY v.at DESC, n.id DESC LIMIT ?"""
+)
+
+
+@attrs.frozen
+class ReadNote(Read[Note | None]):
+    """The newest version of a note, by its title in any case."""
+
+    agent: str
+    title: str
+
+    async def read(self, reader: Reader) -> Note | None:
+        row = await reader.get(_BY_TITLE, self.agent, self.title)
+        return None if row is None else Note.of(row)
+
+
+@attrs.frozen
+class ListNotes(Read[tuple[Note, ...]]):
+    """An agent's notes, the newest first."""
+
+    agent: str
+    limit: int
+
+    async def read(self, reader: Reader) -> tuple[Note, ...]:
+        return tuple(Note.of(row) for row in await reader.all(_LIST, self.agent, self.limit))
+
+
+@attrs.frozen
+class SearchNotes(Read[tuple[Note, ...]]):
+    """An agent's notes that hold every word in title or text, whatever the case, the newest first."""
+
+    agent: str
+    words: tuple[str, ...]
+    limit: int
+
+    async def read(self, reader: Reader) -> tuple[Note, ...]:
+        rows = await reader.all(_SEARCH, self.agent, pattern_lines(self.words), self.limit)
+        return tuple(Note.of(row) for row in rows)
+
+
+_VERSIONS = f"SELECT {NoteVersion.columns()} FROM note_versions WHERE note = ? ORDER BY version DESC"
+
+
+@attrs.frozen
+class NoteVersions(Read[tuple[NoteVersion, ...]]):
+    """Everything a note ever said, the newest first."""
+
+    note: int
+
+    async def read(self, reader: Reader) -> tuple[NoteVersion, ...]:
+        return tuple(NoteVersion.of(row) for row in await reader.all(_VERSIONS, self.note))

@@ -1,0 +1,189 @@
+"""Facts as they stand in the database, as frozen values.
+
+One rule: a record says what is stored, and nothing about what it means. `of(row)` makes one of a row that has at
+least its columns.
+"""
+
+from collections.abc import Hashable
+from datetime import datetime
+from functools import cache
+from typing import Any, Self, cast
+
+import attrs
+
+from .operation import Row
+from .text import loads
+
+
+@cache
+def _names(cls: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in attrs.fields(cls))
+
+
+class _Record:
+    """Makes a record from a row, taking the columns that are its fields."""
+
+    @classmethod
+    def of(cls, row: Row) -> Self:
+        """The record of one row. Raises KeyError if the row lacks a column."""
+        columns = _names(cast(Hashable, cls))
+        return cls(**{name: row[name] for name in columns})
+
+    @classmethod
+    def columns(cls) -> str:
+        """The columns that a record needs, for a SELECT."""
+        return ", ".join(_names(cast(Hashable, cls)))
+
+
+@attrs.frozen(kw_only=True)
+class Agent(_Record):
+    """A named agent. `model` None means the default one; `grants` is JSON text, a list of names."""
+
+    name: str
+    job: str
+    instructions: str
+    grants: str
+    model: str | None
+    retired_at: datetime | None
+    no: int
+
+
+@attrs.frozen(kw_only=True)
+class Conversation(_Record):
+    """A transcript's head. Requests hold nothing below seq `fresh_from`."""
+
+    id: int
+    agent: str
+    kind: str
+    made_by: str
+    fresh_from: int
+    made_at: datetime
+    no: int
+
+
+@attrs.frozen(kw_only=True)
+class Message(_Record):
+    """What came in from outside a run. `label` 0 means the owner's own words; see the table for the rest."""
+
+    id: int
+    conversation: int
+    source_key: str
+    digest: str
+    kind: str
+    body: str
+    label: int
+    cause: str | None
+    act: str
+    hops: int
+    interrupt: bool
+    accepted_no: int
+    seen_no: int
+    accepted_at: datetime
+    withdrawn_at: datetime | None
+    placed_seq: int | None
+    run: int | None
+    no: int
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The body as a value: `text`, and `quotes` as a list of `{"from", "text"}`."""
+        value: dict[str, Any] = loads(self.body)
+        return value
+
+
+@attrs.frozen(kw_only=True)
+class Run(_Record):
+    """The work that answers what was placed. Counters as the table says."""
+
+    id: int
+    conversation: int
+    act: str
+    hops: int
+    asked_by: str | None
+    state: str
+    turn: int
+    attempt: int
+    retries: int
+    asked: int
+    retry_at: datetime | None
+    reason: str | None
+    opened_at: datetime
+    closed_at: datetime | None
+    no: int
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing of it will happen any more."""
+        return self.closed_at is not None
+
+
+@attrs.frozen(kw_only=True)
+class Entry(_Record):
+    """One message of the transcript as the model sees it; `shown` is the JSON text of its content blocks."""
+
+    conversation: int
+    seq: int
+    run: int | None
+    turn: int | None
+    kind: str
+    source: str
+    shown: str
+    label: int
+    message: int | None
+    covers_to: int | None
+    cut: str | None
+    at: datetime
+    no: int
+
+
+@attrs.frozen(kw_only=True)
+class Call(_Record):
+    """One tool use. `arguments` is what the model wrote; `result` the JSON text of the tool_result block."""
+
+    run: int
+    turn: int
+    position: int
+    conversation: int
+    tool: str
+    arguments: str
+    state: str
+    result: str | None
+    failed: bool | None
+    label: int
+    began_at: datetime
+    finished_at: datetime | None
+    no: int
+
+    @property
+    def key(self) -> str:
+        """What everything made by this call is keyed with."""
+        return f"call:{self.run}.{self.turn}.{self.position}"
+
+
+@attrs.frozen(kw_only=True)
+class Note(_Record):
+    """The newest version of a note."""
+
+    id: int
+    agent: str
+    title: str
+    version: int
+    removed: bool
+    text: str
+    label: int
+    at: datetime
+    no: int
+
+
+@attrs.frozen(kw_only=True)
+class NoteVersion(_Record):
+    """One version of a note: what it said, who wrote it (`made_by`) in which run, and its label."""
+
+    note: int
+    version: int
+    made_by: str
+    text: str
+    label: int
+    run: int | None
+    at: datetime
+    no: int

@@ -1,0 +1,166 @@
+"""Runs: opened, got on with, waiting, ended.
+
+One rule: a step of a run commits only while the run is open. Stopping it in between makes the step raise
+NotAsExpected and leaves nothing of it behind.
+"""
+
+from datetime import datetime
+
+import attrs
+
+from . import calls, conversations
+from .inbox import changed
+from .operation import Operation, Read, Reader, Row, Transaction, Write
+from .records import Call, Entry, Run
+
+_OPEN = """
+INSERT INTO runs (id, conversation, act, hops, asked_by, state, turn, attempt, retries, asked, retry_at, reason,
+                  opened_at, no)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
+"""
+
+
+def open_run(run: Run) -> Write:
+    """Open a run. Raises Duplicate when the conversation has one that is not ended."""
+    return Write(
+        _OPEN,
+        (
+            run.id, run.conversation, run.act, run.hops, run.asked_by, run.state, run.turn, run.attempt, run.retries,
+            run.asked, run.retry_at, run.reason, run.opened_at,
+        ),
+        what="open the run",
+    )  # fmt: skip
+
+
+_STEP = """
+UPDATE runs SET state = ?, turn = ?, attempt = ?, retries = ?, asked = ?, retry_at = ?, reason = ?, closed_at = ?,
+    no = :no
+WHERE id = ? AND state IN ('open', 'waiting')
+"""
+
+
+def step(run: Run) -> Write:
+    """Write a run's new state and counters over the old ones, if it has not ended."""
+    return Write(
+        _STEP,
+        (
+            run.state, run.turn, run.attempt, run.retries, run.asked, run.retry_at, run.reason, run.closed_at,
+            run.id,
+        ),
+        what="the run is open",
+    )  # fmt: skip
+
+
+_GET = f"SELECT {Run.columns()} FROM runs WHERE id = ?"
+_LAST_SEQ = "SELECT COALESCE(max(seq), 0) AS seq FROM entries WHERE conversation = ?"
+_END = "UPDATE runs SET state = ?, reason = ?, retry_at = NULL, closed_at = ?, no = :no WHERE id = ?"
+_UNFINISHED = f"SELECT {Call.columns()} FROM calls WHERE run = ? AND state IN ('begun', 'asked')"
+
+
+@attrs.frozen(kw_only=True)
+class End(Operation[Run | None]):
+    """End a run before its time ("stopped" or "failed"): the whole of it in one commit.
+
+    Every unfinished call gets `result_text`; `partial` (content blocks as JSON), text that was being written, stays as
+    a reply marked cut; `writes` settle its money. Returns the run as it stands after it (one that had ended before is
+    left as it was), None if there is none.
+    """
+
+    run: int
+    agent: str
+    state: str
+    reason: str
+    result_text: str
+    now: datetime
+    partial: str | None = None
+    label: int = 0
+    writes: tuple[Write, ...] = ()
+
+    async def perform(self, tx: Transaction) -> Run | None:
+        row = await tx.get(_GET, self.run)
+        if row is None or Run.of(row).ended:
+            return None if row is None else Run.of(row)
+        run = Run.of(row)
+        for unfinished in await tx.all(_UNFINISHED, self.run):
+            await tx.write(calls.finish(Call.of(unfinished), text=self.result_text, failed=True, now=self.now))
+        if self.partial is not None:
+            last = await tx.get(_LAST_SEQ, run.conversation)
+            assert last is not None
+            await tx.write(conversations.add(self._reply(run, last["seq"] + 1, self.partial)))
+        await tx.write(*self.writes)
+        await tx.run(_END, self.state, self.reason, self.now, self.run)
+        for bell in changed(self.agent, run.conversation):
+            tx.ring(bell)
+        return attrs.evolve(run, state=self.state, reason=self.reason, retry_at=None, closed_at=self.now, no=tx.no)
+
+    def _reply(self, run: Run, seq: int, shown: str) -> Entry:
+        return Entry(
+            conversation=run.conversation,
+            seq=seq,
+            run=run.id,
+            turn=run.turn + 1,
+            kind="reply",
+            source="model",
+            shown=shown,
+            label=self.label,
+            message=None,
+            covers_to=None,
+            cut=self.reason,
+            at=self.now,
+            no=0,
+        )
+
+
+_LIST = f"""
+SELECT {", ".join("r." + c for c in Run.columns().split(", "))}, c.agent, c.kind AS conversation_kind,
+    COALESCE((SELECT sum(COALESCE(s.cost, s.reserved))::bigint FROM spend s WHERE s.run = r.id), 0) AS cost
+FROM runs r JOIN conversations c ON c.id = r.conversation
+WHERE r.id < ? AND (?::bigint IS NULL OR r.conversation = ?) ORDER BY r.id DESC LIMIT ?
+"""
+_ONE = _LIST.replace("r.id < ? AND (?::bigint IS NULL OR r.conversation = ?) ORDER BY r.id DESC LIMIT ?", "r.id = ?")
+
+
+@attrs.frozen(kw_only=True)
+class Listed:
+    """A run with whose it is and what it cost so far in nano-dollars (open reservations count whole)."""
+
+    run: Run
+    agent: str
+    conversation_kind: str
+    cost: int
+
+    @classmethod
+    def of(cls, row: Row) -> "Listed":
+        """From one row of the list."""
+        return cls(
+            run=Run.of(row), agent=row["agent"], conversation_kind=row["conversation_kind"], cost=row["cost"]
+        )
+
+
+@attrs.frozen(kw_only=True)
+class ListRuns(Read[tuple[Listed, ...]]):
+    """Runs below id `before`, newest first, of one conversation or of all."""
+
+    before: int
+    limit: int
+    conversation: int | None = None
+
+    async def read(self, reader: Reader) -> tuple[Listed, ...]:
+        rows = await reader.all(_LIST, self.before, self.conversation, self.conversation, self.limit)
+        return tuple(Listed.of(row) for row in rows)
+
+
+_CALLS = f"SELECT {Call.columns()} FROM calls WHERE run = ? ORDER BY turn, position"
+
+
+@attrs.frozen
+class ReadRun(Read[tuple[Listed, tuple[Call, ...]] | None]):
+    """One run with its calls, or None."""
+
+    id: int
+
+    async def read(self, reader: Reader) -> tuple[Listed, tuple[Call, ...]] | None:
+        row = await reader.get(_ONE, self.id)
+        if row is None:
+            return None
+        return Listed.of(row), tuple(Call.of(call) for call in await reader.all(_CALLS, self.id))

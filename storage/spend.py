@@ -1,0 +1,225 @@
+"""Money: reserved before a request, settled after it, counted by day and month.
+
+One rule: the worst case is committed before the request leaves, so the books are never under the bill. All amounts
+are nano-dollars.
+"""
+
+from datetime import datetime
+
+import attrs
+
+from .operation import Operation, Read, Reader, Row, Transaction, Write
+
+# The period's own raised limit stands above the general one. A period's first reservation makes its row.
+_CHARGE = """
+INSERT INTO budget AS b (period, used, no)
+SELECT ?, ?::bigint, :no
+WHERE ?::bigint <= GREATEST(?::bigint, COALESCE((SELECT raised_to FROM budget WHERE period = ?), 0))
+ON CONFLICT (period) DO UPDATE SET used = b.used + excluded.used, no = excluded.no
+WHERE b.used + excluded.used <= GREATEST(?::bigint, COALESCE(b.raised_to, 0))
+"""
+_RESERVE = """
+INSERT INTO spend (run, asked, kind, agent, act, model, day, month, reserved, at, no)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
+"""
+
+
+@attrs.frozen(kw_only=True)
+class Reserved:
+    """A reservation: the `asked`-th request of a run, its worst case, and the periods it is charged to."""
+
+    run: int
+    asked: int
+    kind: str
+    agent: str
+    act: str
+    model: str
+    day: str
+    month: str
+    amount: int
+
+
+def reserve(it: Reserved, *, day_limit: int, month_limit: int, now: datetime) -> tuple[Write, ...]:
+    """Reserve the worst case. Raises OverBudget if it does not fit under the day's or the month's limit."""
+    return (
+        _charge(it.day, it.amount, day_limit, "day"),
+        _charge(it.month, it.amount, month_limit, "month"),
+        Write(
+            _RESERVE,
+            (it.run, it.asked, it.kind, it.agent, it.act, it.model, it.day, it.month, it.amount, now),
+            what="reserve",
+        ),
+    )
+
+
+def _charge(period: str, amount: int, limit: int, what: str) -> Write:
+    return Write(
+        _CHARGE, (period, amount, amount, limit, period, limit), code="DW003", what=f"the limit of the {what}"
+    )
+
+
+_EXTEND = "UPDATE spend SET reserved = ?, no = :no WHERE run = ? AND asked = ? AND cost IS NULL"
+
+
+def extend(it: Reserved, amount: int, *, day_limit: int, month_limit: int) -> tuple[Write, ...]:
+    """Raise an open reservation to `amount`. Raises OverBudget if the difference does not fit."""
+    more = amount - it.amount
+    return (
+        _charge(it.day, more, day_limit, "day"),
+        _charge(it.month, more, month_limit, "month"),
+        Write(_EXTEND, (amount, it.run, it.asked), what="extend the reservation"),
+    )
+
+
+@attrs.frozen(kw_only=True)
+class Settled:
+    """What a request really cost, and the usage it was reckoned from."""
+
+    cost: int
+    input_tokens: int
+    cache_write_tokens: int
+    cache_read_tokens: int
+    output_tokens: int
+    searches: int
+
+
+_REFUND = "UPDATE budget SET used = used + ?, no = :no WHERE period = ?"
+_SETTLE = """
+UPDATE spend SET cost = ?, input_tokens = ?, cache_write_tokens = ?, cache_read_tokens = ?, output_tokens = ?,
+    searches = ?, no = :no
+WHERE run = ? AND asked = ? AND cost IS NULL
+"""
+
+
+def settle(it: Reserved, by: Settled) -> tuple[Write, ...]:
+    """Put the real cost in the place of the reservation, in the periods that were charged."""
+    difference = by.cost - it.amount
+    return (
+        Write(_REFUND, (difference, it.day), what="settle the day"),
+        Write(_REFUND, (difference, it.month), what="settle the month"),
+        Write(
+            _SETTLE,
+            (
+                by.cost, by.input_tokens, by.cache_write_tokens, by.cache_read_tokens, by.output_tokens, by.searches,
+                it.run, it.asked,
+            ),
+            what="settle the reservation",
+        ),
+    )  # fmt: skip
+
+
+_PERIOD = "SELECT period, used, raised_to FROM budget WHERE period = ?"
+
+
+@attrs.frozen(kw_only=True)
+class Period:
+    """What a day or a month has used, open reservations included, and its own raised limit if it has one."""
+
+    period: str
+    used: int
+    raised_to: int | None
+
+
+@attrs.frozen
+class ReadPeriod(Read[Period]):
+    """One day ('2026-11-29') or month ('2026-11')."""
+
+    period: str
+
+    async def read(self, reader: Reader) -> Period:
+        row = await reader.get(_PERIOD, self.period)
+        if row is None:
+            return Period(period=self.period, used=0, raised_to=None)
+        return Period(period=self.period, used=row["used"], raised_to=row["raised_to"])
+
+
+_RAISE = """
+INSERT INTO budget (period, used, raised_to, no) VALUES (?, 0, ?, :no)
+ON CONFLICT (period) DO UPDATE SET raised_to = excluded.raised_to, told_at = NULL, no = excluded.no
+"""
+
+
+@attrs.frozen
+class RaiseLimit(Operation[None]):
+    """Give one day or month a limit of its own, in nano-dollars; waiting runs find it at their next try."""
+
+    period: str
+    limit: int
+
+    async def perform(self, tx: Transaction) -> None:
+        await tx.run(_RAISE, self.period, self.limit)
+
+
+_TOLD = "UPDATE budget SET told_at = ?, no = :no WHERE period = ? AND told_at IS NULL"
+
+
+@attrs.frozen
+class TellOnce(Operation[bool]):
+    """Whether the owner has yet to be told that this period's limit is reached; the second time it is False."""
+
+    period: str
+    now: datetime
+
+    async def perform(self, tx: Transaction) -> bool:
+        return await tx.run(_TOLD, self.now, self.period) == 1
+
+
+_SUMS = """
+SELECT {by} AS name, kind, count(*) AS requests,
+    COALESCE(sum(cost), 0)::bigint AS cost,
+    COALESCE(sum(reserved) FILTER (WHERE cost IS NULL), 0)::bigint AS unsettled,
+    COALESCE(sum(input_tokens), 0)::bigint AS input_tokens,
+    COALESCE(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
+    COALESCE(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
+    COALESCE(sum(output_tokens), 0)::bigint AS output_tokens,
+    COALESCE(sum(searches), 0)::bigint AS searches
+FROM spend WHERE {where} GROUP BY 1, 2 ORDER BY 1 DESC, 2
+"""
+_SUMS_BY = {
+    by: _SUMS.format(by=column, where="month >= ? AND month <= ?")
+    for by, column in {"day": "day", "month": "month", "agent": "agent", "model": "model"}.items()
+}
+_SUMS_OF_RUN = _SUMS.format(by="run::text", where="run = ?")
+
+
+@attrs.frozen(kw_only=True)
+class Sum:
+    """Requests of one kind under one name: settled cost and open reservations in nano-dollars, and tokens."""
+
+    name: str
+    kind: str
+    requests: int
+    cost: int
+    unsettled: int
+    input_tokens: int
+    cache_write_tokens: int
+    cache_read_tokens: int
+    output_tokens: int
+    searches: int
+
+    @classmethod
+    def of(cls, row: Row) -> "Sum":
+        """From one row of a sum."""
+        return cls(**row)
+
+
+@attrs.frozen
+class Sums(Read[tuple[Sum, ...]]):
+    """Spend of the months from `first` to `last` ('2026-11'), by "day", "month", "agent" or "model"."""
+
+    by: str
+    first: str
+    last: str
+
+    async def read(self, reader: Reader) -> tuple[Sum, ...]:
+        return tuple(Sum.of(row) for row in await reader.all(_SUMS_BY[self.by], self.first, self.last))
+
+
+@attrs.frozen
+class SumsOfRun(Read[tuple[Sum, ...]]):
+    """What one run cost, by kind."""
+
+    run: int
+
+    async def read(self, reader: Reader) -> tuple[Sum, ...]:
+        return tuple(Sum.of(row) for row in await reader.all(_SUMS_OF_RUN, self.run))

@@ -1,0 +1,63 @@
+"""Text that Postgres can hold, and JSON made of it.
+
+One rule: what can't be stored (NUL, lone surrogates) is replaced visibly by U+FFFD, never an error and never silent:
+the connection counts what was replaced in what it commits.
+"""
+
+import json
+import re
+from typing import Any
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class Mended(str):
+    """Text in which `replaced` characters were replaced before it came here."""
+
+    replaced: int
+
+
+def clean(text: str) -> str:
+    """The same text with every character that can't be stored replaced by U+FFFD."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def clean_json(value: Any) -> tuple[Any, int]:
+    """A JSON value with every text in it, keys too, cleaned; and how many characters were replaced."""
+    match value:
+        case str():
+            return _UNSTORABLE.subn("\ufffd", value)
+        case list() | tuple():
+            items = [clean_json(item) for item in value]
+            return [item for item, _ in items], sum(count for _, count in items)
+        case dict():
+            pairs = [(clean_json(key), clean_json(item)) for key, item in value.items()]
+            return {key: item for (key, _), (item, _) in pairs}, sum(a + b for (_, a), (_, b) in pairs)
+    return value, 0
+
+
+def dumps(value: Any) -> str:
+    """JSON text of one value: compact, keys in the order they came, everything storable."""
+    made = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if _UNSTORABLE.search(made) or "\\u0000" in made:
+        cleaned, replaced = clean_json(value)
+        made = Mended(json.dumps(cleaned, ensure_ascii=False, separators=(",", ":")))
+        made.replaced = replaced
+    return made
+
+
+def loads(text: str) -> Any:
+    """The value of JSON text that `dumps` made."""
+    return json.loads(text)
+
+
+def storable(value: Any) -> tuple[Any, int]:
+    """A parameter of a statement as Postgres can hold it, and how many characters of it were replaced."""
+    match value:
+        case Mended():
+            return str(value), value.replaced
+        case str():
+            return _UNSTORABLE.subn("\ufffd", value)
+        case list() | tuple():
+            return clean_json(value)
+    return value, 0

@@ -1,0 +1,1 @@
+"""Tests: real Postgres, a scripted model over real HTTP, no mocks, no sleeps."""

@@ -1,0 +1,1 @@
+"""What a model may do. Knows storage and netlify; never an actor."""

@@ -1,0 +1,106 @@
+"""What a tool is: its declaration, what it is given, and what it gives back.
+
+One rule: a tool that says nothing of itself is taken for the most dangerous one: an exit that reads private and
+outside text and must not be repeated.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+from zoneinfo import ZoneInfo
+
+import attrs
+import msgspec
+
+from storage.operation import Bell, Read, Write
+from storage.records import Call
+
+from .limits import Limits
+from .model import Block
+from .outside import Outside
+from .redact import Redactor
+
+T = TypeVar("T")
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of a tool's arguments. The fields, their types and their descriptions are what the model sees."""
+
+
+class ToolFailed(Exception):
+    """The call can't be carried out, for a reason that the model should read and can act on."""
+
+
+class Ask(Protocol):
+    """Reads from storage."""
+
+    async def __call__(self, read: Read[T], /) -> T: ...
+
+
+@attrs.frozen(kw_only=True)
+class ToolContext:
+    """What a call may know and use. `label` is the label of the request that asked for it; `now` is aware UTC."""
+
+    agent: str
+    call: Call
+    act: str
+    hops: int
+    label: int
+    now: datetime
+    zone: ZoneInfo
+    ask: Ask
+    next_id: Callable[[], int]
+    redactor: Redactor
+    limits: Limits
+
+
+@attrs.frozen(kw_only=True)
+class Result:
+    """What a call came to: parts for the model to read, and what is committed together with them.
+
+    A part is our own or the owner's text, or Outside. `label` above 0 says that stored text with a label was read:
+    it enters anew, at this commit.
+    """
+
+    parts: tuple[str | Outside, ...]
+    failed: bool = False
+    label: int = 0
+    writes: tuple[Write, ...] = ()
+    bells: tuple[Bell, ...] = ()
+
+    @property
+    def outside(self) -> bool:
+        """Whether text from outside enters with it."""
+        return self.label > 0 or any(isinstance(part, Outside) for part in self.parts)
+
+
+@attrs.frozen(kw_only=True)
+class Tool:
+    """A tool's declaration. `run` raises ToolFailed for what the model can mend.
+
+    `exit`: it can carry text away from the conversation. `private`, `outside`: its results can hold the owner's
+    text, text from outside. `repeatable`: after a restart it may simply be done again. `stoppable`: it may be cut
+    short for an owner who interrupts.
+    """
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+    run: Callable[[ToolContext, Any], Awaitable[Result]]
+    exit: bool = True
+    private: bool = True
+    outside: bool = True
+    repeatable: bool = False
+    stoppable: bool = False
+
+    def spec(self) -> Block:
+        """The tool as a model is shown it. The same bytes every time."""
+        return {"name": self.name, "description": self.description, "input_schema": _schema(self.arguments)}
+
+
+def _schema(arguments: type[Arguments]) -> dict[str, Any]:
+    (made,), parts = msgspec.json.schema_components([arguments])
+    schema: dict[str, Any] = parts[made["$ref"].rpartition("/")[2]]
+    for noise in ("title", "description"):
+        schema.pop(noise, None)
+    return schema

@@ -1,0 +1,64 @@
+"""The history tool: finds what was said before, also before a new context was begun.
+
+One rule: what entered from outside comes back as outside text.
+"""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from storage.conversations import Found, SearchHistory
+from storage.text import loads
+
+from .contract import Arguments, Result, Tool, ToolContext, ToolFailed
+from .outside import Outside, Source, outside
+
+_EXCERPT_CHARACTERS = 600
+
+
+class SearchHistoryArguments(Arguments, frozen=True):
+    """Arguments of `search_history`."""
+
+    query: Annotated[str, Meta(description="Words that must all occur in one message or reply.")]
+
+
+async def _search(context: ToolContext, arguments: SearchHistoryArguments) -> Result:
+    words = tuple(arguments.query.split())
+    if not words:
+        raise ToolFailed("The query is empty.")
+    found = await context.ask(SearchHistory(context.agent, words, context.limits.search_results))
+    if not found:
+        return Result(parts=(f"Nothing that was said holds all of: {arguments.query}",))
+    return Result(parts=tuple(_shown(context, hit) for hit in found), label=max(hit.label for hit in found))
+
+
+def _shown(context: ToolContext, hit: Found) -> str | Outside:
+    who = {"owner": "the owner", "model": "you", "house": "dreamwalker"}.get(hit.source, "from outside")
+    said = " ".join(_texts(loads(hit.shown)))
+    if len(said) > _EXCERPT_CHARACTERS:
+        said = f"{said[:_EXCERPT_CHARACTERS]} …"
+    text = f"{hit.at.astimezone(context.zone):%Y-%m-%d %H:%M}, {who}: {said}"
+    if hit.label == 0:
+        return text
+    return outside(
+        text, Source.HISTORY, redactor=context.redactor, limit_characters=context.limits.result_characters
+    )
+
+
+def _texts(blocks: list[dict[str, Any]]) -> list[str]:
+    return [block["text"] for block in blocks if block["type"] == "text"]
+
+
+HISTORY_TOOLS = (
+    Tool(
+        name="search_history",
+        description=(
+            "Find earlier messages and replies of this home conversation that hold all the given words, the newest "
+            "first, also those from before a new context was begun."
+        ),
+        arguments=SearchHistoryArguments,
+        run=_search,
+        exit=False,
+        repeatable=True,
+    ),
+)

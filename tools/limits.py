@@ -1,0 +1,86 @@
+"""Every limit of the product, with its name, its unit and its reason.
+
+One rule: a limit stands here or nowhere. The shell reads these values and hands each room its own.
+"""
+
+import attrs
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """Sizes, counts and times. Names end in their unit."""
+
+    # -- what comes in
+    message_bytes: int = 2_000_000
+    """One owner message with its quotes, as JSON. A megabyte of emoji fits."""
+    request_bytes: int = 4_000_000
+    """Any other request body to the API."""
+    unplaced_messages: int = 200
+    """Messages that may wait in one conversation."""
+
+    # -- runs
+    turns: int = 50
+    """Replies of one run before it is ended: a loop of calls that never comes to an answer."""
+    calls_per_turn: int = 32
+    """Tool uses of one reply that are carried out; the rest are answered with an error."""
+    resumes: int = 3
+    """Times a run is taken up again without getting on before it fails."""
+    model_tries: int = 8
+    """Times one turn is asked for before the run fails."""
+    retry_first_seconds: float = 1.0
+    """The first pause after a model error; it doubles from try to try."""
+    retry_longest_seconds: float = 60.0
+    """The longest such pause, unless the server asks for a longer one."""
+    conversations_side_by_side: int = 8
+    """Conversations of one agent that are worked on at once."""
+    conversations_kept: int = 16
+    """Transcripts of one agent that stay in memory between runs."""
+    reply_tokens: int = 8_192
+    """max_tokens of every request."""
+    stop_seconds: float = 10.0
+    """From SIGTERM to the end of the process."""
+
+    # -- tools
+    result_characters: int = 40_000
+    """One tool result; what is longer is cut, and says so."""
+    argument_bytes: int = 200_000
+    """The arguments of one call, as JSON."""
+    note_title_characters: int = 200
+    note_characters: int = 30_000
+    """One note: short enough that reading it is never cut."""
+    search_results: int = 20
+    """Hits of one search of notes or history."""
+    quote_characters: int = 100_000
+    """One quote or attachment of an owner message; what is longer is cut, and says so."""
+
+    # -- the model
+    prompt_tokens: int = 200_000
+    """What the platform's gateway admits as input."""
+    silence_seconds: float = 60.0
+    """A stream that says nothing for so long is cut and counts as lost."""
+
+    # -- storage
+    lease_seconds: float = 60.0
+    """How long a holder may be silent before another may take its place."""
+    renew_seconds: float = 20.0
+    """How often the lease is renewed while there is work or a visitor."""
+    lease_margin_seconds: float = 10.0
+    """Effects that must not be repeated start only while so much of the lease is left."""
+    visitor_seconds: float = 300.0
+    """How long after a published request the lease is kept up: the platform sleeps after five idle minutes."""
+    reach_seconds: float = 30.0
+    """How long one operation may take, reconnecting included."""
+    ask_seconds: float = 60.0
+    """How long a caller waits for the storage, queueing included."""
+
+    # -- mailboxes
+    mailbox_messages: int = 256
+    """Messages that may wait for one actor; doorbells don't count."""
+
+    # -- doors
+    heartbeat_seconds: float = 15.0
+    """Between two signs of life of a live stream."""
+    page_entries: int = 200
+    """Entries, runs or notes of one page of a list."""
+    streams: int = 50
+    """Live streams open at once."""
