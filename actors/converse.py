@@ -26,7 +26,7 @@ from tools.toolbox import Toolbox
 from . import journal
 from .clock import Clock
 from .live import Live
-from .request import build, entries_of, opens_run, render_reply
+from .request import build, entries_of, go_on_after, opens_run, render_reply
 from .spend import Guard, Reservation
 from .store import Store
 from .transcript import Transcript
@@ -225,13 +225,12 @@ class Conversing:
             limits=means.limits,
         )
         writes = [*means.guard.settle(reservation, reply.usage), *(journal.begun(call) for call in rendered.calls)]
-        if reply.blocks:
-            writes.append(conversations.add(rendered.entry))
-        got_on = attrs.evolve(run, turn=run.turn + 1, attempt=0, retries=0)
-        got_on = _after_reply(got_on, reply, now)
-        await self._commit(writes, got_on)
-        if reply.blocks:
-            self.transcript.add([rendered.entry])
+        entries = [rendered.entry] if reply.blocks else []
+        if reply.stop_reason == "pause_turn" and reply.blocks and not rendered.calls:
+            entries.append(go_on_after(rendered.entry))
+        got_on = _after_reply(attrs.evolve(run, turn=run.turn + 1, attempt=0, retries=0), reply, now)
+        await self._commit([*writes, *(conversations.add(entry) for entry in entries)], got_on)
+        self.transcript.add(entries)
         self.transcript.begin(rendered.calls)
         self._begun_here.update(call.key for call in rendered.calls)
 

@@ -179,6 +179,19 @@ def render_reply(
     return Rendered(entry=entry, calls=tuple(calls))
 
 
+def go_on_after(reply: Entry) -> Entry:
+    """The entry that asks a model to go on after it paused: a conversation has to end with the other side."""
+    return attrs.evolve(
+        reply,
+        seq=reply.seq + 1,
+        turn=None,
+        kind="message",
+        source="house",
+        shown=dumps([{"type": "text", "text": "(Go on.)"}]),
+        label=0,
+    )
+
+
 def _tool_name(use: ToolUse) -> str:
     """The tool's name as a later request may carry it: the API admits 1 to 128 of [a-zA-Z0-9_-]."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in use.name)[:128]

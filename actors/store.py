@@ -53,7 +53,7 @@ class Store:
     async def run(self, task_status: "trio.TaskStatus[Store]" = trio.TASK_STATUS_IGNORED) -> None:
         """Open, serve until cancelled, close. Raises what opening raises, and LeaseLost, CommitUnknown, Unavailable."""
         async with trio.open_nursery() as nursery:
-            await nursery.start(self._bridge.run)
+            await nursery.start(self._serve)
             try:
                 await self._open()
                 if self._failure is None:
@@ -116,6 +116,10 @@ class Store:
         if self._failure is None:
             self._failure = error
             self._failed.set()
+
+    async def _serve(self, task_status: "trio.TaskStatus[None]") -> None:
+        with trio.CancelScope(shield=True):  # `_close` still needs it to give the lease up; it ends by being stopped
+            await self._bridge.run(task_status)
 
     async def _open(self) -> None:
         connection, settings = self._connection, self._settings

@@ -24,6 +24,10 @@ _TAKEN = "another instance has taken over"
 class Patience(Protocol):
     """How long one operation goes on trying."""
 
+    @property
+    def left(self) -> float:
+        """Seconds to the bound."""
+
     async def wait(self, because: Exception) -> None:
         """Pause before the next try. Raises Unavailable when that would be past the bound."""
 
@@ -111,6 +115,7 @@ class Writer:
                 raise
             raise CommitUnknown(f"the connection broke during a commit, and then: {said(error)}") from error
         self.commit_no = done.no
+        self.replaced += done.replaced
         return done
 
     async def _read(self, operation: Read[T], patience: Patience) -> Done[T]:
@@ -137,7 +142,7 @@ class Writer:
             except _Fenced:
                 if self._in_flight is None:
                     raise LeaseLost(_TAKEN) from None
-                # Else an earlier copy of this very commit may have come late: look again.
+                await patience.wait(LeaseLost(_TAKEN))  # or an earlier copy of this very commit came late: look again
 
     async def _landed(self, raw: Any, number: int) -> bool:
         """After a loss: did the commit that follows `number` land? One read of one row."""
@@ -150,41 +155,31 @@ class Writer:
         """Send it once. Raises `Lost`, with `_in_flight` set if it may have landed, and `_Fenced`."""
         session = Session(raw, self._link.step, no=number + 1)
         if isinstance(operation, Commit):
-            composed: Done[Any] = Done(value=number + 1, bells=operation.bells, no=number + 1)
-            await self._send(self._composed(raw, session, operation), composed)
-            done = composed
-        else:
-            done = await self._transact(raw, session, operation)
-        self.replaced += session.replaced
-        return done
+            return await self._compose(raw, session, operation)
+        return await self._transact(raw, session, operation)
 
-    async def _send(self, work: Awaitable[T], done: Done[Any]) -> T:
-        """Await what commits. Without an answer it stays open whether it landed, and so whether `done` is true."""
-        earlier, self._in_flight = self._in_flight, done
-        try:
-            return await self._link.step(work)
-        except Lost:
-            raise
-        except LeaseLost:
-            self._in_flight = earlier
-            raise _Fenced from None
-        except BaseException:
-            self._in_flight = earlier
-            raise
-
-    async def _composed(self, raw: Any, session: Session, commit: Commit) -> None:
+    async def _compose(self, raw: Any, session: Session, commit: Commit) -> Done[Any]:
         text, taken = lease.compose(tuple((w.sql, w.expect, w.code, w.what) for w in commit.writes))
         params: list[Any] = [self.holder, session.no - 1, float(self.options.lease_seconds)]
         params.extend(session.storable(value) for w in commit.writes for value in w.params)
         if len(params) != taken:
             raise TypeError(f"{taken - 3} parameters expected, {len(params) - 3} given: {text}")
-        await raw.fetchrow(text, *params)
+        done = Done(value=session.no, bells=commit.bells, no=session.no, replaced=session.replaced)
+        try:
+            await self._send(raw.fetchrow(text, *params), done)
+        except LeaseLost:
+            raise _Fenced from None
+        return done
 
     async def _transact(self, raw: Any, session: Session, operation: Operation[T]) -> Done[T]:
         await self._begin(raw, session.no - 1)
         self._in_flight = None  # the row is ours alone until we commit: no earlier copy can land any more
         try:
             value = await self._call(session, operation.perform(session))
+            done = Done(value=value, bells=tuple(session.bells), no=session.no, replaced=session.replaced)
+            if await self._send(raw.execute("COMMIT"), done) != "COMMIT":
+                raise StorageError("an operation swallowed a failed statement, so all of it was undone")
+            return done
         except Lost:
             raise
         except Exception as error:
@@ -193,10 +188,17 @@ class Writer:
         except BaseException:
             self._link.drop()
             raise
-        done = Done(value=value, bells=tuple(session.bells), no=session.no)
-        if await self._send(raw.execute("COMMIT"), done) != "COMMIT":
-            raise StorageError("an operation swallowed a failed statement, so all of it was undone")
-        return done
+
+    async def _send(self, work: Awaitable[T], done: Done[Any]) -> T:
+        """Await what commits. Without an answer it stays open whether it landed, and so whether `done` is true."""
+        earlier, self._in_flight = self._in_flight, done
+        try:
+            return await self._link.step(work)
+        except Lost:
+            raise
+        except BaseException:
+            self._in_flight = earlier
+            raise
 
     async def _begin(self, raw: Any, number: int) -> None:
         o = self.options
@@ -234,5 +236,3 @@ class Writer:
         except Exception as failed:
             self._link.drop()
             raise RollbackFailed(f"undoing failed ({said(failed)}) after: {said(error)}") from error
-
-

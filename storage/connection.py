@@ -1,18 +1,12 @@
-"""The bridge to asyncio: one connection, one unit of work at a time, every commit numbered and fenced.
+"""The bridge to asyncio: one connection that comes back when it is lost, and one unit of work at a time.
 
 One rule: this is the only file that knows asyncio, trio-asyncio or asyncpg. Above it is trio.
-
-How a commit survives a lost connection. The lease row holds `commit_no`; a commit succeeds only while the holder is
-ours and the number is n, and sets n + 1. After a loss one read of that row tells what happened: n + 1, it landed; n,
-it did not, so the same commit is sent again; another holder, the lease is lost. A late or doubled copy finds the
-number gone and writes nothing.
 """
 
 import asyncio
 import collections
 import logging
 import secrets
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
@@ -21,11 +15,11 @@ import asyncpg
 import trio
 import trio_asyncio
 
-from . import lease
-from .errors import CommitUnknown, LeaseHeld, LeaseLost, RollbackFailed, StorageError, StoreClosed, Unavailable
-from .operation import Commit, Done, Operation, Read
+from . import commits, lease
+from .errors import StoreClosed, Unavailable
+from .operation import Done
 from .options import Options
-from .session import VERDICTS, Lost, Session, code_of, is_loss, named
+from .session import Lost, code_of, is_loss, named, said
 
 __all__ = ["Bridge", "Connection", "Done", "Line", "Options"]
 
@@ -35,10 +29,8 @@ log = logging.getLogger("dreamwalker.storage")
 # "prepared statement does not exist", "… already exists": each statement meets another session.
 _POOLED = ("26000", "42P05")
 
-_TAKEN = "another instance has taken over"
 
-
-class _Link(asyncpg.Connection):  # type: ignore[misc]
+class _Driver(asyncpg.Connection):  # type: ignore[misc]
     """A driver's connection whose statements bear names that no other process gives.
 
     Behind a pooler that we don't know of yet, a counter's name could be that of another process's statement.
@@ -62,7 +54,7 @@ class _Patience:
     async def wait(self, because: Exception) -> None:
         """Pause before the next try. Raises Unavailable when that would be past the bound."""
         if self.left <= self._pause:
-            raise Unavailable(f"the database could not be reached: {_said(because)}") from because
+            raise Unavailable(f"the database could not be reached: {said(because)}") from because
         await asyncio.sleep(self._pause)
         self._pause = min(max(self._pause * 2, 0.02), 1.0)
 
@@ -95,76 +87,55 @@ class _Watchdog:
             self._raw.terminate()
 
 
-class Connection:
-    """One writer's connection. Everything here runs in asyncio, one unit at a time (`Bridge` sees to that).
+class _Link:
+    """The way to the database: at most one connection of the driver, made anew whenever it is lost."""
 
-    Raises LeaseLost, CommitUnknown and Unavailable as `storage.errors` defines them, and whatever an operation's
-    own code raises, as it is. `renewed_at` (monotonic seconds) is when the newest successful renewal was sent.
-    """
-
-    def __init__(self, options: Options, holder: str) -> None:
-        self.options, self.holder = options, holder
-        self.commit_no = 0
-        self.renewed_at = 0.0
-        self.replaced = 0  # characters that Postgres can't hold
-        self.drops = 0  # connections lost
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.raw: Any = None
+        self.drops = 0
         self.stopping = False
         self._pooler = bool(options.pooler)
         self._watchdog = _Watchdog(options.silent_seconds)
-        self._raw: Any = None
-        # What the commit under way comes to if a copy of it that was sent, and never answered, has landed or will.
-        self._in_flight: Done[Any] | None = None
 
-    # -- reaching the database
+    def patience(self) -> _Patience:
+        return _Patience(self.options.reach_seconds)
 
-    async def _connect(self, seconds: float) -> Any:
+    async def connect(self, seconds: float) -> Any:
         dsn, named_pooler = lease.connectable(self.options.dsn())
         if self.options.pooler is None and named_pooler:
             self._pooler = True
-        return await asyncpg.connect(
+        self.raw = await asyncpg.connect(
             dsn,
             timeout=seconds,
             statement_cache_size=0 if self._pooler else 200,
             max_cached_statement_lifetime=0,
-            connection_class=_Link,
+            connection_class=_Driver,
         )
+        return self.raw
 
-    async def _reach(self, patience: _Patience) -> Any:
-        """A live connection, however long it takes within the bound."""
-        while self._raw is None or self._raw.is_closed():
+    async def reach(self, patience: commits.Patience) -> Any:
+        while self.raw is None or self.raw.is_closed():
             if self.stopping:
                 raise StoreClosed("the storage is closing")
             try:
-                self._raw = await self._connect(min(max(self.options.reach_seconds / 3, 1.0), max(patience.left, 0.1)))
+                await self.connect(min(max(self.options.reach_seconds / 3, 1.0), max(patience.left, 0.1)))
             except (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as error:
                 raise Unavailable(f"the database refused the connection: {error}") from error
             except asyncpg.ClientConfigurationError as error:
                 raise Unavailable(f"the database's address can't be used: {error}") from error
             except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
                 await patience.wait(error)
-        return self._raw
+        return self.raw
 
-    def _drop(self) -> None:
-        if self._raw is not None:
-            self._raw.terminate()
-            self._raw = None
-
-    async def _again(self, lost: Lost, patience: _Patience) -> None:
-        """After a loss: make ready for the next try."""
-        self.drops += 1
-        log.info("database connection lost, reconnecting: %s", lost)
-        self._drop()
-        await patience.wait(lost)
-
-    async def _step(self, work: Awaitable[T]) -> T:
-        """Await one answer of the server; if the connection was lost, or silent for too long, raise `Lost`."""
-        raw = self._raw
+    async def step(self, work: Awaitable[T], /) -> T:
+        raw = self.raw
         with self._watchdog.over(raw):
             try:
                 return await work
             except Exception as error:
                 if raw.is_closed() or is_loss(error) or self._meets_pooler(error):
-                    raise Lost(_said(error)) from error
+                    raise Lost(said(error)) from error
                 ours = named(error)
                 if ours is error:
                     raise
@@ -177,52 +148,58 @@ class Connection:
         self._pooler = True
         return True
 
-    # -- opening and closing
+    async def again(self, lost: Lost, patience: commits.Patience) -> None:
+        self.drops += 1
+        log.info("database connection lost, reconnecting: %s", lost)
+        self.drop()
+        await patience.wait(lost)
 
-    async def open(self, check: Callable[[Any], Awaitable[None]], *, reclaim: bool = False) -> None:
-        """Connect, let `check` look at the schema, take the lease (`reclaim`: only one that is free).
+    def drop(self) -> None:
+        if self.raw is not None:
+            self.raw.terminate()
+            self.raw = None
 
-        Raises LeaseHeld, Unavailable, and what `check` raises.
-        """
-        patience = _Patience(self.options.reach_seconds)
-        while True:
-            raw = await self._reach(patience)
-            sent_at = time.monotonic()
-            try:
-                self.commit_no = await self._step(self._take(raw, check, reclaim))
-            except Lost as lost:
-                await self._again(lost, patience)
-            else:
-                self.renewed_at = sent_at
-                return
 
-    async def _take(self, raw: Any, check: Callable[[Any], Awaitable[None]], reclaim: bool) -> int:
-        o = self.options
-        async with raw.transaction():
-            await raw.execute(lease.timeouts(o.statement_seconds, o.idle_seconds))
-            await check(raw)
-            taken = await raw.fetchval(lease.TAKE, self.holder, o.generation, float(o.lease_seconds), reclaim)
-            if taken is None:
-                seconds = await raw.fetchval(lease.SECONDS_LEFT)
-                raise LeaseHeld("another instance is writing to this database", seconds=max(seconds or 0.0, 0.0))
-            return int(taken)
+class Connection(commits.Writer):
+    """One writer's connection. Everything here runs in asyncio, one unit at a time (`Bridge` sees to that)."""
 
-    async def close(self) -> None:
-        """Give the lease up if it is still ours, and close the connection. Never raises; takes 2 s at most."""
-        with suppress(Exception):
-            async with asyncio.timeout(2):
-                if self.commit_no and (self._raw is None or self._raw.is_closed()):
-                    self._raw = await self._connect(2)
-                if self._raw is not None:
-                    await self._raw.execute(lease.give_up(self.holder))
-                    await self._raw.close()
-        self._drop()
+    _link: _Link
+
+    def __init__(self, options: Options, holder: str) -> None:
+        super().__init__(_Link(options), options, holder)
+
+    @property
+    def drops(self) -> int:
+        """Connections lost so far."""
+        return self._link.drops
+
+    @property
+    def stopping(self) -> bool:
+        """Set it, and nothing reconnects any more."""
+        return self._link.stopping
+
+    @stopping.setter
+    def stopping(self, stopping: bool) -> None:
+        self._link.stopping = stopping
 
     def cut(self) -> None:
         """End what is under way by cutting the connection, for a stop that can't wait for a silent server."""
-        self.stopping = True
-        if self._raw is not None:
-            self._raw.terminate()
+        self._link.stopping = True
+        if self._link.raw is not None:
+            self._link.raw.terminate()
+
+    async def close(self) -> None:
+        """Give the lease up if it is still ours, and close the connection. Never raises; takes 2 s at most."""
+        link = self._link
+        with suppress(Exception):
+            async with asyncio.timeout(2):
+                if self.commit_no and (link.raw is None or link.raw.is_closed()):
+                    await link.connect(2)
+                if link.raw is not None:
+                    await link.raw.execute(lease.give_up(self.holder))
+                    await link.raw.close()
+        link.drop()
+
 
 class Line:
     """Callers in asyncio, one behind the other in the order they asked.
@@ -344,10 +321,6 @@ class Bridge:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _said(error: BaseException) -> str:
-    return str(error) or type(error).__name__
 
 
 def _loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

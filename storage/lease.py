@@ -19,9 +19,7 @@ RETURNING commit_no
 
 LOOK = "SELECT holder, commit_no FROM dreamwalker_lease WHERE id = 1"
 
-SECONDS_LEFT = (
-    "SELECT extract(epoch FROM expires_at - clock_timestamp())::float8 FROM dreamwalker_lease WHERE id = 1"
-)
+SECONDS_LEFT = "SELECT extract(epoch FROM expires_at - clock_timestamp())::float8 FROM dreamwalker_lease WHERE id = 1"
 
 
 def timeouts(statement_seconds: float, idle_seconds: float) -> str:

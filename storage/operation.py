@@ -101,8 +101,12 @@ class Commit(Operation[int]):
 
 @attrs.frozen(kw_only=True)
 class Done(Generic[T]):
-    """What an operation came to: its value, the bells to ring, and the newest commit number."""
+    """What an operation came to: its value, the bells to ring, and the newest commit number.
+
+    `replaced`: characters that Postgres can't hold.
+    """
 
     value: T
     bells: tuple[Bell, ...] = ()
     no: int = 0
+    replaced: int = 0

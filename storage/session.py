@@ -33,7 +33,12 @@ class Lost(Exception):
 class Step(Protocol):
     """Awaits one answer of the server. Raises `Lost`, or the server's error by our name for it."""
 
-    def __call__(self, work: Awaitable[T], /) -> Awaitable[T]: ...
+    async def __call__(self, work: Awaitable[T], /) -> T: ...
+
+
+def said(error: BaseException) -> str:
+    """An error in a few words."""
+    return str(error) or type(error).__name__
 
 
 def code_of(error: BaseException) -> str:

@@ -1,0 +1,57 @@
+# Everything people and CI do. `make chat` and `make test` need Python 3.11 to 3.13 and nothing else.
+
+PYTHON ?= python3
+BIN := .venv/bin
+ROOMS := dreamwalker actors tools storage netlify
+
+.PHONY: chat serve test test-all check format lint types layers bench kill lock clean
+
+chat: .venv/ready
+	@$(BIN)/dreamwalker chat
+
+serve: .venv/ready
+	@$(BIN)/dreamwalker serve
+
+test: .venv/ready
+	$(BIN)/python -m pytest -m "not extra"
+
+test-all: check
+	$(BIN)/python -m pytest -m extra
+	$(MAKE) kill ROUNDS=10
+	$(MAKE) bench QUICK=1
+
+check: lint types layers test
+
+format: .venv/ready
+	$(BIN)/ruff format $(ROOMS) tests bench
+	$(BIN)/ruff check --fix $(ROOMS) tests bench
+
+lint: .venv/ready
+	$(BIN)/ruff format --check $(ROOMS) tests bench
+	$(BIN)/ruff check $(ROOMS) tests bench
+
+types: .venv/ready
+	$(BIN)/mypy
+
+layers: .venv/ready
+	$(BIN)/lint-imports --no-cache
+
+bench: .venv/ready
+	@QUICK=$(QUICK) $(BIN)/python -m bench
+
+kill: .venv/ready
+	@$(BIN)/python -m tests.kill --rounds $(or $(ROUNDS),200) $(if $(SEED),--seed $(SEED))
+
+# The lock pins every package with its hashes and names no host.
+lock: .venv/ready
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra dev \
+	    --no-annotate --custom-compile-command "make lock" pyproject.toml -o requirements.txt
+
+.venv/ready: requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+clean:
+	rm -rf .venv build *.egg-info
