@@ -263,7 +263,7 @@ class Supervisor:
         if failures > self._restarts_max:
             self._tell(GivingUp(name, error))
             said = "it just ended" if error is None else str(error) or type(error).__name__
-            message = f"{name} failed {failures} times within {self._within_seconds:g} s, the last time: {said}"
+            message = f"{name} failed too often ({failures} within {self._within_seconds:g} s), the last time: {said}"
             raise GaveUp(name, message) from error
         seconds = self._backoff.seconds(failures)
         self._tell(Restarting(name, seconds))

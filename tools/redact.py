@@ -10,6 +10,7 @@ a byte: states are lists of 257, the rows to go to and, last, the state itself. 
 each living match began. A transition that completes a secret is never remembered, so it is always met with care.
 """
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,7 +23,7 @@ _LENGTH_MIN = 8  # characters; fewer are met in ordinary text, above all when wh
 _DISTINCT_MIN = 5  # different characters; with fewer it is a ruler or a row of zeros
 _WORD_LENGTH_MIN = 16  # characters that letters alone, or digits alone, need to be no word, date or number
 
-_BLOCK_BYTES = 1024
+_BLOCK_BYTES = 4096
 _CAREFUL_BYTES = 64
 _STATES_MAX = 4096  # about 8 MB of rows; then all is forgotten and learned anew
 
@@ -59,6 +60,8 @@ class _Step:
     next: "_State"
     origins: tuple[int, ...]
     completed: tuple[tuple[int, str], ...]
+    is_quiet: bool
+    """Nothing was completed, and the threads are the old ones in their old order."""
 
 
 @attrs.frozen(kw_only=True, repr=False, eq=False)
@@ -76,6 +79,7 @@ class _Machine:
     def __init__(self, known: list[Sequence]) -> None:
         self._known = known
         self._everywhere = frozenset((index, 0) for index in range(len(known)))
+        self._ascii_first = frozenset((index, 0) for index, _ in self._everywhere if all(map(str.isascii, known[index].units[0])))
         self._learn_anew()
 
     def _learn_anew(self) -> None:
@@ -100,15 +104,16 @@ class _Machine:
 
     def _alive(self, threads: tuple[_Thread, ...]) -> frozenset[int]:
         """The bytes with which one of the threads might go on."""
-        if any(escape for _, escape in threads):
-            return frozenset(range(256))
-        units = {self._known[index].units[at] for places, _ in threads for index, at in places}
-        return _ALWAYS_ALIVE | {ord(char) for unit in units for char in unit if char < "\x80"}
+        units = {self._known[index].units[at] for places, escape in threads if not escape for index, at in places}
+        going_on = {after for _, escape in threads if escape for after in _continuations(escape)}
+        return _ALWAYS_ALIVE | going_on | {ord(char) for unit in units for char in unit if char < "\x80"}
 
     def step(self, state: _State, byte: int) -> _Step:
         """What one byte makes of a state; remembered in its row unless it completes a secret."""
         if (known := state.steps.get(byte)) is not None:
             return known
+        if len(self._states) > _STATES_MAX:
+            self._learn_anew()
         reached: dict[tuple[int, bytes], set[_Place]] = {}
         completed: dict[tuple[int, str], None] = {}
         for origin, (places, escape) in enumerate((*state.threads, (self._everywhere, b""))):
@@ -118,7 +123,8 @@ class _Machine:
                 going = {(index, at) for index, at in moved if at < len(self._known[index].units)}
                 reached.setdefault((origin, rest), set()).update(stayed, going)
         threads, origins = self._newest(reached)
-        step = _Step(next=self._state(threads), origins=origins, completed=tuple(completed))
+        is_quiet = not completed and origins == tuple(range(len(state.threads)))
+        step = _Step(next=self._state(threads), origins=origins, completed=tuple(completed), is_quiet=is_quiet)
         state.steps[byte] = step
         if not completed:
             state.row[byte] = step.next.row
@@ -150,7 +156,7 @@ class _Machine:
             if letter[0] < 0xC0:  # the end of a letter begins nothing
                 return
             if len(letter) < _utf8_bytes(letter[0]):
-                yield places, nowhere, token
+                yield (places if begun else places - self._ascii_first), nowhere, token
             elif not begun:
                 yield *self._read(places, letter.decode("utf-8", "surrogatepass")), b""
             elif is_gap(letter.decode("utf-8", "surrogatepass")):
@@ -177,6 +183,18 @@ class _Machine:
         stayed = frozenset((index, at) for index, at in places if at) if is_gap(char) else frozenset[_Place]()
         return stayed, frozenset((index, at + 1) for index, at in places if char in self._known[index].units[at])
 
+    def skim(self, row: _Row, data: bytes) -> _State | None:
+        """The state after `data`, learning what is unknown; None if something is completed on the way."""
+        for byte in data:
+            if (following := row[byte]) is _UNKNOWN:
+                step = self.step(row[256], byte)
+                if step.completed:
+                    return None
+                following = step.next.row
+            row = following
+        state: _State = row[256]
+        return state
+
     def follow(
         self, state: _State, starts: list[int], data: bytes, base: int
     ) -> tuple[_State, list[int], list[_Found]]:
@@ -186,14 +204,22 @@ class _Machine:
         """
         found: list[_Found] = []
         for at, byte in enumerate(data, base):
-            if len(self._states) > _STATES_MAX:
-                self._learn_anew()
-            step = self.step(state, byte)
+            step = state.steps.get(byte) or self.step(state, byte)
+            state = step.next
+            if step.is_quiet:
+                continue
             begun = [*starts, at]
             found += [(begun[origin], at + 1, name) for origin, name in step.completed]
             starts = [begun[origin] for origin in step.origins]
-            state = step.next
         return state, starts, found
+
+
+@functools.cache
+def _continuations(escape: bytes) -> frozenset[int]:
+    """The ASCII bytes that may follow in an escape."""
+    if escape[-1] >= 0x80:
+        return frozenset()
+    return frozenset(byte for byte in range(0x80) if meaning(escape.decode() + chr(byte)) != (None, False))
 
 
 def _utf8_bytes(first: int) -> int:
@@ -236,8 +262,8 @@ class RedactingStream:
         row = self._state.row
         for byte in block:
             row = row[byte]
-        if row is not _UNKNOWN:
-            state: _State = row[256]
+        state = row[256] if row is not _UNKNOWN else self._machine.skim(self._state.row, block)
+        if state is not None:
             self._starts = self._begun(block, state)
             self._state = state
             self._end += len(block)

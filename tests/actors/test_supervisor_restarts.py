@@ -173,7 +173,7 @@ async def test_past_the_limit_it_stops_the_others_and_gives_up_with_the_last_err
     assert isinstance(tree.error, GaveUp)
     assert tree.error.child == "a"
     assert tree.error.__cause__ is trouble
-    assert str(tree.error) == "a failed 2 times within 60 s, the last time: disk full"
+    assert str(tree.error) == "a failed too often (2 within 60 s), the last time: disk full"
 
 
 async def test_a_child_that_just_keeps_ending_is_given_up_too() -> None:
@@ -183,7 +183,7 @@ async def test_a_child_that_just_keeps_ending_is_given_up_too() -> None:
         await actor.end()
     assert isinstance(tree.error, GaveUp)
     assert tree.error.__cause__ is None
-    assert str(tree.error) == "a failed 1 times within 60 s, the last time: it just ended"
+    assert str(tree.error) == "a failed too often (1 within 60 s), the last time: it just ended"
 
 
 async def test_a_trouble_that_hits_every_child_once_ends_nobody() -> None:

@@ -49,9 +49,11 @@ class _TestsOwn:
 
 
 async def make_tables(url: str) -> None:
-    """Make the peer's tables in the database at this URL."""
+    """Make the peer's tables in the database at this URL, anew if they are there."""
     raw = await asyncpg.connect(url)
-    await apply_sqlite_migrations_for_schema(_TestsOwn(raw), create_sqlite_schema(PREFIX))
+    schema = create_sqlite_schema(PREFIX)
+    await raw.execute(f"DROP TABLE IF EXISTS {', '.join(schema.tables.values())}")
+    await apply_sqlite_migrations_for_schema(_TestsOwn(raw), schema)
     await raw.close()
 
 

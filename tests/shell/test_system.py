@@ -1,0 +1,101 @@
+"""Asleep, awake, fenced: opening once, taking over, giving way, coming back."""
+
+from pathlib import Path
+
+import attrs
+import pytest
+import trio
+
+from dreamwalker.config import Config, read
+from dreamwalker.system import NotReady, start
+from storage.operation import Commit
+from tools.limits import Limits
+
+
+def config_for(database_url: str, tmp_path: Path, *, generation: str = "0", lease_seconds: float = 60.0) -> Config:
+    config = read(
+        {
+            "DREAMWALKER_HOME": str(tmp_path),
+            "DREAMWALKER_DATABASE_URL": database_url,
+            "DREAMWALKER_TOKEN": "t" * 43,
+            "DREAMWALKER_GENERATION": generation,
+            "ANTHROPIC_API_KEY": "a-key-nobody-will-ask",
+            "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+        }
+    )
+    return attrs.evolve(config, limits=Limits(lease_seconds=lease_seconds, reach_seconds=2.0))
+
+
+async def test_many_first_requests_open_the_storage_once(database_url: str, tmp_path: Path) -> None:
+    async with start(config_for(database_url, tmp_path)) as system:
+        houses = set()
+
+        async def request() -> None:
+            houses.add(await system.open())
+
+        assert system.state == "asleep"
+        async with trio.open_nursery() as nursery:
+            for _ in range(20):
+                nursery.start_soon(request)
+        assert len(houses) == 1 and system.state == "awake"
+
+
+async def test_a_database_that_cannot_be_reached_says_so_and_the_next_request_tries_again(
+    database_url: str, tmp_path: Path
+) -> None:
+    away = config_for(database_url.replace("postgres0", "nowhere"), tmp_path)
+    async with start(away) as system:
+        with pytest.raises(NotReady, match="could not be reached"):
+            await system.open()
+        object.__setattr__(system, "config", config_for(database_url, tmp_path))
+        await system.open()
+        assert system.state == "awake"
+
+
+async def test_the_same_deploy_takes_over_at_opening_and_the_loser_does_not_steal_it_back(
+    database_url: str, tmp_path: Path
+) -> None:
+    config = config_for(database_url, tmp_path)
+    async with start(config) as first, start(config) as second:
+        house = await first.open()
+        await second.open()
+        with pytest.raises(Exception, match=r"taken over|ended"):
+            await house.store.ask(Commit())
+        with trio.fail_after(5):
+            await house.live.ending.wait()
+            while first.house is not None:
+                await trio.lowlevel.checkpoint()
+        assert first.state == "fenced"
+        with pytest.raises(NotReady, match="Another instance") as refused:
+            await first.open()
+        assert 0 < refused.value.retry_after_seconds <= 60
+        assert second.state == "awake"
+
+
+async def test_a_fenced_instance_comes_back_once_the_other_gave_the_lease_up(
+    database_url: str, tmp_path: Path
+) -> None:
+    config = config_for(database_url, tmp_path)
+    async with start(config) as first:
+        house = await first.open()
+        async with start(config) as second:
+            await second.open()
+            with pytest.raises(Exception, match=r"taken over|ended"):
+                await house.store.ask(Commit())
+            with trio.fail_after(5):
+                while first.house is not None:
+                    await trio.lowlevel.checkpoint()
+        await first.open()
+        assert first.state == "awake"
+
+
+async def test_an_older_deploy_waits_while_a_newer_one_lives(database_url: str, tmp_path: Path) -> None:
+    older = config_for(database_url, tmp_path, generation="66a0aaaa")
+    newer = config_for(database_url, tmp_path, generation="66b0aaaa")
+    async with start(older) as old, start(newer) as new:
+        await old.open()
+        await new.open()
+        async with start(older) as another_old:
+            with pytest.raises(NotReady, match="Another instance"):
+                await another_old.open()
+        assert new.state == "awake"
