@@ -6,66 +6,100 @@ One rule: what the owner said stays his own words; only what stands around it is
 import re
 import unicodedata
 
-_BEFORE = re.compile(
-    r"(?:hey|hi|hello|ok(?:ay)?|so|well|now|please|pls|plz|kindly|dreamwalker|practice model|also|and|then|oh|ah|um+|"
-    r"hm+|by the way|btw|just|quickly|maybe|go ahead and|do me a favou?r(?: and)?|be so kind (?:as )?to|"
-    r"i was wondering if you (?:could|can)|is it possible (?:for you )?to|(?:are|would) you (?:be )?able to|"
-    r"(?:could|can|would|will) you(?: mind| be so kind as to| be able to)?|(?:can|may|could|might) i (?:ask|get|have) you to|"
-    r"i(?:'d| would| really)* (?:like|want|love|need|wish)(?: for)? you to|you (?:should|must|need to|have to|could|can)|"
-    r"make sure (?:that )?you|it would be (?:nice|great|good|lovely) if you (?:could|would)?|let's|i have to ask you to)"
-    r"(?=[\s,:;.!-]|$)[\s,:;.!-]*",
-    re.IGNORECASE,
+
+def phrases(*lines: str) -> str:
+    """A pattern for any of these phrases. A word ending in "?" may be missing, `(a|b)` is a choice, and `*` stands
+    for up to two words of any kind. Between words there may be commas and colons.
+    """
+    return rf"\b(?:{'|'.join(_phrase(line) for line in lines)})(?!\w)"
+
+
+def _phrase(line: str) -> str:
+    made = ""
+    for word in line.split():
+        optional = word.endswith("?") or word == "*"
+        body = r"\S+(?:\s+\S+)?" if word == "*" else word.removesuffix("?").replace("(", "(?:")
+        if not made or made.endswith(_GAP + ")?"):
+            made += f"(?:{body}{_GAP})?" if optional else body
+        else:
+            made += f"(?:{_GAP}{body})?" if optional else f"{_GAP}{body}"
+    return made
+
+
+_GAP = r"[\s,:;]+"
+
+_COURTESIES = phrases(
+    "(hey|hi|hello|oh|ah|um+|hm+|ok|okay|well|now|please|pls|plz|kindly|also|and|then|btw|quickly|maybe|dreamwalker)",
+    "(so|just)(?! (that )?you know)",
+    "(practice model|by the way|go ahead and|let's)",
+    "do me a favou?r and?",
+    "i was wondering (if|whether) you (could|can|would)",
+    "is (it|there) (possible|any chance|a way) (for you)? (to|that you)? (could|can)?",
+    "(are|would|will) you be? able to",
+    "(could|can|would|will) you (mind|be so kind (as )?to|do me a favou?r and|be able to)?",
+    "(can|may|could|might) i (ask|get|have|trouble) you to",
+    "i('d| would| really)? (really )?(like|want|love|need|wish) (for )?you to",
+    "you (should|must|need to|have to|could|can|may)",
+    "make sure (that )?you",
+    "it (would|'d) be (nice|great|good|lovely|helpful) if you (could|would)?",
+    "i (have|need) to ask you to",
 )
-_AFTER = re.compile(
-    r"[\s,;.!-]*\b(?:please|pls|plz|thanks(?: a lot| so much)?|thank you(?: very much| so much)?|thx|cheers|for me|"
-    r"if you (?:can|could|would|don't mind)|(?:will|would|could|can) you|right now|straight away|ok(?:ay)?)[.!?\s]*$",
-    re.IGNORECASE,
+_BEFORE = re.compile(rf"{_COURTESIES}[\s,:;.!-]*", re.IGNORECASE)
+_THANKS = phrases(
+    "(please|pls|plz|thx|cheers|ta|ok|okay|thanks|thank you)",
+    "(thanks|thank you) (a lot|so much|very much|in advance)",
+    "for me",
+    "if you (can|could|would|don't mind|please)",
+    "(will|would|could|can) you",
+    "(right now|straight away|as soon as possible|asap)",
 )
-_KEYWORDS = (
-    "remember remind reminder forget note notes memorize record search history every everyday tomorrow message"
-    " conversation research browse internet website delegate schedule birthday"
-).split(" ")
+_AFTER = re.compile(rf"[\s,;.!-]*{_THANKS}[.!?\s]*$", re.IGNORECASE)
+
+KEYWORDS = frozenset(
+    {"remember", "remind", "reminder", "forget", "note", "notes", "memorize", "record", "search", "history", "every"}
+    | {"tomorrow", "message", "conversation", "research", "browse", "internet", "website", "delegate", "schedule"}
+)
 _SOUND = frozenset(
-    "member members november december forgot forgets fever never ever very remainder reminds reminded notice noted not"
-    " nodes vote votes messages internets evening notes searches reached records recorded researcher".split(" ")
+    {"member", "members", "november", "december", "forgot", "fever", "never", "ever", "very", "remainder", "reminds"}
+    | {"reminded", "notice", "noted", "votes", "messages", "evening", "searches", "reached", "records", "recorded"}
+    | {"researcher", "forgets", "schedules", "websites", "historic", "nodes", "events", "conversations", "reminders"}
 )
-_STOP = frozenset(
-    "a about am an and any anything are as ask asked at be been being but by can could day did discuss discussed do does"
-    " ever every find for from gave get give had has have he her hers him his how i in into is it its just keep know"
-    " last let look me mean mention mentioned mine my name need now of on or our out please recall regarding remember"
-    " remind said saved say see she should show so some something talk talked tell than that the their them then there"
-    " these they thing things this those to told up us was we were what whats when whens where wheres which who whom"
-    " whose whos why will with wrote you your note notes noted stored earlier previously before already again thoughts"
-    " information info details concerning speak spoke spoken everything search check conversation history chat".split(
-        " "
-    )
+_STOP_LISTS = (
+    "a about again already am an and any anything are as ask asked at be been before being but by can chat check could",
+    "concerning conversation day details did discuss discussed do does earlier ever every everything find for from gave",
+    "get give had has have he her hers him his history how i i'm i've idea in info information into is it its just keep",
+    "know last let look me mean mention mentioned mine my name need note noted notes now of on or our out please previous",
+    "previously recall regarding remember remind said saved say search see she should show so some something speak spoke",
+    "spoken stored talk talked talking tell than that the their them then there these they thing things this those",
+    "thoughts to told up us was we were what when where which who whom whose why will with wrote you your",
 )
+_STOP = frozenset(word for line in _STOP_LISTS for word in line.split())
+
+
+def tidy(text: str) -> str:
+    """One line, plain quotes."""
+    text = unicodedata.normalize("NFKC", text)
+    text = re.sub("[“”„«»]", '"', re.sub("[’‘`´]", "'", text))
+    return " ".join(text.split())
 
 
 def plain(text: str) -> str:
-    """One line, straight quotes, the courtesies before and after taken off."""
-    text = unicodedata.normalize("NFKC", text)
-    text = re.sub("[’‘`´]", "'", text)
-    text = re.sub("[“”„«»]", '"', text)
-    text = " ".join(text.split())
+    """The text without the courtesies before and after it, and with slips mended."""
     before = None
     while before != text:
         before = text
-        text = _BEFORE.sub("", text, count=1) if _BEFORE.match(text) else text
+        if courtesy := _BEFORE.match(text):
+            text = text[courtesy.end() :]
         text = _AFTER.sub("", text)
-    return mended(text)
+    return re.sub(r"[A-Za-z]{5,}", lambda match: _mended(match[0]), text)
 
 
-def mended(text: str) -> str:
-    """Slips in the words that the rules look for: "rember", "remidn", "serach"."""
-    return re.sub(r"[A-Za-z]{5,}", lambda match: _mended_word(match[0]), text)
-
-
-def _mended_word(word: str) -> str:
+def _mended(word: str) -> str:
+    """A slip in a word that the rules look for ("rember", "remidn", "serach") made good."""
     low = word.lower()
-    if low in _SOUND or low in _KEYWORDS or low in _STOP:
+    if low in _SOUND or low in KEYWORDS or low in _STOP:
         return word
-    for key in _KEYWORDS:
+    for key in sorted(KEYWORDS):
         allowed = 1 if len(key) < 8 else 2
         if low[0] == key[0] and abs(len(low) - len(key)) <= allowed and slips(low, key) <= allowed:
             return key
@@ -88,9 +122,19 @@ def slips(one: str, other: str) -> int:
 
 def content_words(text: str) -> list[str]:
     """The words that say what a text is about, without possessives, in the order they came."""
-    words = [re.sub(r"'s?$", "", word) for word in re.findall(r"[\w@][\w'@.+/-]*", text)]
+    words = [re.sub(r"'[a-z]{0,2}$", "", word) for word in re.findall(r"[\w@][\w'@.+/-]*", text)]
     kept = [word.strip(".'-/") for word in words]
     return list(dict.fromkeys(word for word in kept if word and word.lower() not in _STOP))
+
+
+def find(pattern: str, text: str) -> re.Match[str] | None:
+    """Search without regard to case."""
+    return re.search(pattern, text, re.IGNORECASE)
+
+
+def without(pattern: str, text: str) -> str:
+    """The text without the first match, tidied."""
+    return " ".join(re.sub(pattern, " ", text, count=1, flags=re.IGNORECASE).split()).strip(" ,;:-")
 
 
 def sentence(text: str) -> str:
@@ -105,6 +149,4 @@ def sentence(text: str) -> str:
 def short(text: str, limit: int) -> str:
     """At most so many characters, cut between words."""
     text = " ".join(text.split())
-    if len(text) <= limit:
-        return text
-    return f"{text[:limit].rsplit(' ', 1)[0]}…"
+    return text if len(text) <= limit else f"{text[:limit].rsplit(' ', 1)[0]}…"
