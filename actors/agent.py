@@ -17,9 +17,10 @@ from storage.errors import NotAsExpected, StorageError
 from storage.records import Agent, Run
 from storage.text import dumps
 
-from .converse import STOPPED_CALL, Conversing, Means
+from .converse import STOPPED_CALL, Conversing
 from .live import InFlight
 from .mailbox import Mailbox, Reply
+from .steps import Means
 from .supervisor import unwrap
 
 log = logging.getLogger("dreamwalker.agent")

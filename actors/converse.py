@@ -5,69 +5,46 @@ is to run the same loop; there is no other state.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Protocol
-from zoneinfo import ZoneInfo
 
 import attrs
 import trio
 
-from storage import conversations, inbox, runs
+from storage import conversations, inbox
 from storage.conversations import Load
-from storage.errors import OverBudget
-from storage.operation import Bell, Commit, Write
+from storage.operation import Write
 from storage.records import Agent, Call, Entry, Message, Run
-from tools.limits import Limits
 from tools.model import ModelError, ModelReply, Usage
-from tools.redact import Redactor
-from tools.toolbox import Toolbox
 
 from . import journal
-from .clock import Clock
-from .live import Live
-from .request import build, entries_of, go_on_after, opens_run, render_reply
-from .spend import Guard, Reservation
-from .store import Store
+from .request import entries_of, go_on_after, opens_run, render_reply
+from .spend import Reservation
+from .steps import Means, Steps
 from .transcript import Transcript
 
 log = logging.getLogger("dreamwalker.converse")
 
 STOPPED_CALL = "Stopped by the owner before it was finished; it may or may not have taken effect."
-FAILED_CALL = "The run ended before this was finished; it may or may not have taken effect."
-
-
-class Means(Protocol):
-    """What a conversation works with. `zone` and `default_model` are the owner's present choices."""
-
-    store: Store
-    guard: Guard
-    live: Live
-    clock: Clock
-    limits: Limits
-
-    @property
-    def redactor(self) -> Redactor: ...
-    @property
-    def zone(self) -> ZoneInfo: ...
-    @property
-    def default_model(self) -> str: ...
-    def toolbox(self, conversation_kind: str) -> Toolbox: ...
 
 
 class Conversing:
-    """One conversation being worked on. `stale` after a step that memory can't follow: throw it away and load anew."""
+    """One conversation being worked on."""
 
     def __init__(self, means: Means, agent: Callable[[], Agent], transcript: Transcript) -> None:
         self._means, self._agent, self.transcript = means, agent, transcript
+        self._steps = Steps(means, agent, transcript)
         self.id = transcript.conversation.id
-        self.stale = False
         self.nudge = trio.Event()
         """Set by whoever rings: something may wait to be placed, or a wait may be over."""
-        self._toolbox = means.toolbox(transcript.conversation.kind)
-        self._reservation: Reservation | None = None
+        self._toolbox = self._steps.toolbox
         self._begun_here: set[str] = set()
         self._look = False  # rung while calls were under way: there may be something to place
+
+    @property
+    def stale(self) -> bool:
+        """Whether a step was taken that memory can't follow: throw this away and load anew."""
+        return self._steps.stale
 
     @classmethod
     async def load(cls, means: Means, agent: Callable[[], Agent], id: int) -> "Conversing":
@@ -77,22 +54,22 @@ class Conversing:
         if run is not None and run.state == "open":
             if run.attempt >= means.limits.resumes:
                 times = f"{run.attempt + 1} times" if run.attempt else "once"
-                await made._end_early("failed", f"It was taken up {times} without getting on, and given up.")
+                await made._steps.end_early("failed", f"It was taken up {times} without getting on, and given up.")
             else:
                 log.info("run %d is taken up again", run.id)
-                await made._commit([], attrs.evolve(run, attempt=run.attempt + 1))
+                await made._steps.commit([], attrs.evolve(run, attempt=run.attempt + 1))
         return made
 
     async def work(self) -> None:
         """Go on until nothing is placed or open. Raises StorageError; NotAsExpected if it was stopped meanwhile."""
-        while not self.stale and await self._take_in():
+        while not self._steps.stale and await self._take_in():
             await self._converse()
 
     # -- the loop
 
     async def _converse(self) -> None:
         """Do what is unfinished, else ask the model, until it asks for nothing."""
-        while not self.stale and (run := self.transcript.run) is not None:
+        while not self._steps.stale and (run := self.transcript.run) is not None:
             if unfinished := self.transcript.unfinished():
                 await self._perform(unfinished)
                 continue
@@ -100,7 +77,7 @@ class Conversing:
                 await self._wait(run)
             await self._place_waiting()
             if run.turn >= self._means.limits.turns:
-                await self._end_early("failed", f"It came to no end within {run.turn} turns.")
+                await self._steps.end_early("failed", f"It came to no end within {run.turn} turns.")
                 return
             await self._ask()
 
@@ -158,9 +135,9 @@ class Conversing:
             writes.append(inbox.place(message.id, entries[-1].seq, None if run is None else run.id))
             self.transcript.add(entries)
         if run is None:
-            await self._commit(writes, None)
+            await self._steps.commit(writes, None)
         else:
-            await self._commit_asking(writes, run, opening=opening is not None)
+            await self._steps.commit_asking(writes, run, opening=opening is not None)
 
     async def _draw_line(self, message: Message) -> None:
         """Place a "fresh context": later requests hold nothing up to and with it."""
@@ -170,7 +147,7 @@ class Conversing:
             inbox.place(message.id, entry.seq, None),
             conversations.start_fresh(self.id, entry.seq + 1),
         ]
-        await self._commit(writes, None)
+        await self._steps.commit(writes, None)
         self.transcript.add([entry])
         self.transcript.start_fresh(entry.seq + 1)
 
@@ -192,11 +169,11 @@ class Conversing:
         """Ask the model once. Afterwards its reply stands, or the run waits for another try, or has failed."""
         means, run = self._means, self.transcript.run
         assert run is not None
-        if self._reservation is None:
-            await self._commit_asking([], run)
-            if self._reservation is None:
+        if self._steps.reservation is None:
+            await self._steps.commit_asking([], run)
+            if self._steps.reservation is None:
                 return
-        reservation, label = self._reservation, self.transcript.label
+        reservation, label = self._steps.reservation, self.transcript.label
         stream = means.redactor.stream()
         means.live.begin(self.id, self.transcript.last_seq + 1, run.id)
         try:
@@ -204,10 +181,10 @@ class Conversing:
                 reservation.request, lambda text: means.live.write(self.id, stream.feed(text))
             )
             means.live.write(self.id, stream.flush())
-            self._reservation = None
+            self._steps.reservation = None
             await self._reply(reply, reservation, label)
         except ModelError as error:
-            self._reservation = None
+            self._steps.reservation = None
             await self._try_later(error, reservation)
         finally:
             means.live.end(self.id)
@@ -229,7 +206,7 @@ class Conversing:
         if reply.stop_reason == "pause_turn" and reply.blocks and not rendered.calls:
             entries.append(go_on_after(rendered.entry))
         got_on = _after_reply(attrs.evolve(run, turn=run.turn + 1, attempt=0, retries=0), reply, now)
-        await self._commit([*writes, *(conversations.add(entry) for entry in entries)], got_on)
+        await self._steps.commit([*writes, *(conversations.add(entry) for entry in entries)], got_on)
         self.transcript.add(entries)
         self.transcript.begin(rendered.calls)
         self._begun_here.update(call.key for call in rendered.calls)
@@ -244,13 +221,13 @@ class Conversing:
         tries = run.retries + 1 if counted else run.retries
         if not error.retryable or tries >= means.limits.model_tries:
             after = f" ({tries} tries)" if tries > 1 else ""
-            await self._end_early("failed", f"{error}{after}", settled)
+            await self._steps.end_early("failed", f"{error}{after}", settled)
             return
         seconds = journal.pause_seconds(run.id, tries, error.retry_after_seconds, means.limits)
         waiting = attrs.evolve(
             run, state="waiting", retries=tries, retry_at=now + timedelta(seconds=seconds), reason=str(error)
         )
-        await self._commit(settled, waiting)
+        await self._steps.commit(settled, waiting)
 
     async def _wait(self, run: Run) -> None:
         """Wait until the next try is due or somebody rings."""
@@ -273,7 +250,9 @@ class Conversing:
         """Carry out calls side by side, each result committed as it comes."""
         scopes = {call.position: trio.CancelScope() for call in calls}
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._heed_interrupts, [scopes[call.position] for call in calls if self._stoppable(call)])
+            nursery.start_soon(
+                self._heed_interrupts, [scopes[call.position] for call in calls if self._stoppable(call)]
+            )
             async with trio.open_nursery() as side_by_side:
                 for call in calls:
                     side_by_side.start_soon(self._call, call, scopes[call.position])
@@ -314,65 +293,10 @@ class Conversing:
         writes = [journal.finish(call, outcome, now), *outcome.writes]
         run = attrs.evolve(self.transcript.run, attempt=0)
         if self.transcript.unfinished():
-            no = await self._commit(writes, run, outcome.bells)
+            no = await self._steps.commit(writes, run, outcome.bells)
         else:
-            no = await self._commit_asking(writes, run, bells=outcome.bells)
+            no = await self._steps.commit_asking(writes, run, bells=outcome.bells)
         self.transcript.finish(attrs.evolve(finished, no=no, label=no if outcome.outside else 0))
-
-    # -- committing
-
-    async def _commit_asking(
-        self, writes: Iterable[Write], run: Run, *, opening: bool = False, bells: tuple[Bell, ...] = ()
-    ) -> int:
-        """Commit a step together with the money for the request that follows; without it, the run waits."""
-        means, now, agent = self._means, self._means.clock.now(), self._agent()
-        self.transcript.run = run
-        request = build(self.transcript, agent, self._toolbox, agent.model or means.default_model, means.limits)
-        if self._reservation is not None:
-            asking = attrs.evolve(run, state="open", retry_at=None, reason=None)
-            reservation = means.guard.extend(self._reservation, request)
-        else:
-            asking = attrs.evolve(run, state="open", retry_at=None, reason=None, asked=run.asked + 1)
-            reservation = means.guard.reserve(
-                request, run=run.id, asked=asking.asked, kind="turn", agent=agent.name, act=run.act, now=now
-            )
-        try:
-            no = await self._commit([*writes, *reservation.writes], asking, bells, opening=opening)
-        except OverBudget as over:
-            self._reservation = None
-            waiting = attrs.evolve(
-                run, state="waiting", retry_at=journal.next_day(now, means.zone), reason=journal.over_limit(over)
-            )
-            return await self._commit(writes, waiting, bells, opening=opening)
-        self._reservation = reservation
-        return no
-
-    async def _commit(
-        self, writes: Iterable[Write], run: Run | None, bells: tuple[Bell, ...] = (), *, opening: bool = False
-    ) -> int:
-        """Commit one step, the run's new state with it, and take it over into memory."""
-        steps = list(writes)
-        if run is not None:
-            steps.append(runs.open_run(run) if opening else runs.step(run))
-        no = await self._means.store.ask(Commit(tuple(steps), (Bell(inbox.LIVE, self.id), *bells)))
-        self.transcript.run = None if run is None or run.ended else attrs.evolve(run, no=no)
-        return no
-
-    async def _end_early(self, state: str, reason: str, writes: Iterable[Write] = ()) -> None:
-        run = self.transcript.run
-        assert run is not None
-        await self._means.store.ask(
-            runs.End(
-                run=run.id,
-                agent=self._agent().name,
-                state=state,
-                reason=reason,
-                result_text=FAILED_CALL,
-                now=self._means.clock.now(),
-                writes=tuple(writes),
-            )
-        )
-        self.stale = True
 
 
 def _after_reply(run: Run, reply: ModelReply, now: datetime) -> Run:
@@ -381,7 +305,9 @@ def _after_reply(run: Run, reply: ModelReply, now: datetime) -> Run:
         case "refusal":
             return attrs.evolve(run, state="failed", reason="The model declined to answer this.", closed_at=now)
         case "model_context_window_exceeded":
-            return attrs.evolve(run, state="failed", reason="The conversation is too long for the model.", closed_at=now)
+            return attrs.evolve(
+                run, state="failed", reason="The conversation is too long for the model.", closed_at=now
+            )
         case "pause_turn":
             return run
     if any(not isinstance(part, str) for part in reply.blocks):

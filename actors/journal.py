@@ -75,16 +75,12 @@ async def perform(
 
 def finish(call: Call, outcome: Outcome, now: datetime) -> Write:
     """The write that gives a call its result."""
-    return calls.finish_with(
-        call, outcome.shown, failed=outcome.failed, outside=outcome.outside, label=0, now=now
-    )
+    return calls.finish_with(call, outcome.shown, failed=outcome.failed, outside=outcome.outside, label=0, now=now)
 
 
 def finished(call: Call, outcome: Outcome, now: datetime) -> Call:
     """The call with its result; the commit gives it its number and label."""
-    return attrs.evolve(
-        call, state="finished", result=outcome.shown, failed=outcome.failed, finished_at=now
-    )
+    return attrs.evolve(call, state="finished", result=outcome.shown, failed=outcome.failed, finished_at=now)
 
 
 def interrupted(call: Call) -> Outcome:

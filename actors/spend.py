@@ -91,9 +91,7 @@ class Guard:
         purse = self._purse()
         entry = attrs.evolve(reservation.entry, amount=max(self._worst(request), reservation.entry.amount))
         self._reserved.add(request)
-        writes = spend.extend(
-            reservation.entry, entry.amount, day_limit=purse.day_limit, month_limit=purse.month_limit
-        )
+        writes = spend.extend(reservation.entry, entry.amount, day_limit=purse.day_limit, month_limit=purse.month_limit)
         return Reservation(request=request, entry=entry, writes=writes)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:

@@ -116,7 +116,7 @@ class _Place:
         self.child = child
         self.added = added  # whoever waits for its first start
         self.life: Life | None = None
-        self.rest: trio.CancelScope | None = None
+        self.resting = False
         self.failed_at: list[float] = []  # monotonic seconds, those that still count
 
 
@@ -168,7 +168,7 @@ class Supervisor:
         self._backoff, self._clock, self._fatal, self._on_event = backoff, clock, fatal, on_event
         self._mailbox = Mailbox[_Look | _Add | _Remove]("the supervisor", capacity=_REQUESTS_MAX, on_ring=_Look)
         self._places: list[_Place] = []
-        self._doom: Exception | None = None
+        self._doom: Exception | None = None  # what goes up: the first of all that should
         self._nursery: trio.Nursery
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -179,20 +179,18 @@ class Supervisor:
         self._places = [_Place(child) for child in self._children]
         self._doom = None
         with self._mailbox:
-            verdict: BaseException | None = None
-            try:
-                async with trio.open_nursery() as self._nursery:
-                    try:
-                        await self._serve(task_status)
-                    finally:
-                        self._mailbox.close()
-                        await self._stop_all()
-            except BaseException as error:
-                verdict = unwrap(error)
+            async with trio.open_nursery() as self._nursery:
+                try:
+                    await self._serve(task_status)
+                except Exception as error:
+                    if self._doom is None:
+                        self._doom = error
+                finally:
+                    self._mailbox.close()
+                    await self._stop_all()
+                    self._nursery.cancel_scope.cancel()  # those that only rest
             if self._doom is not None:
-                verdict = self._doom
-            if verdict is not None:
-                raise verdict  # outside the handler, or its group would become the error's context
+                raise self._doom
 
     async def add(self, child: Child) -> None:
         """Start one more child, after the others, and wait until it is up.
@@ -235,9 +233,9 @@ class Supervisor:
             if place.life is not None and place.life.ended.is_set():
                 await self._after(place, place.life)
         for place in list(self._places):
-            if place.life is None and place.rest is None:
+            if place.life is None and not place.resting:
                 await self._start_due(place)
-            if place.rest is not None and self._strategy is Strategy.REST_FOR_ONE:
+            if place.resting and self._strategy is Strategy.REST_FOR_ONE:
                 return  # those behind it may lean on it
 
     async def _after(self, place: _Place, life: Life) -> None:
@@ -267,14 +265,13 @@ class Supervisor:
             raise GaveUp(name, message) from error
         seconds = self._backoff.seconds(failures)
         self._tell(Restarting(name, seconds))
-        place.rest = trio.CancelScope()
-        self._nursery.start_soon(self._rest, place, place.rest, seconds)
+        place.resting = True
+        self._nursery.start_soon(self._rest, place, seconds)
 
-    async def _rest(self, place: _Place, scope: trio.CancelScope, seconds: float) -> None:
-        with scope:
-            await self._clock.sleep(seconds)
-            place.rest = None
-            self._mailbox.ring(0)
+    async def _rest(self, place: _Place, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+        place.resting = False
+        self._mailbox.ring(0)
 
     async def _start_due(self, place: _Place) -> None:
         """Start it again; or, if it was added, for the first time: then the adder hears how it went."""
@@ -299,8 +296,6 @@ class Supervisor:
     async def _remove(self, message: _Remove) -> None:
         place = next((place for place in self._places if place.child.name == message.name), None)
         if place is not None:
-            if place.rest is not None:
-                place.rest.cancel()
             if place.added is not None:
                 place.added.fail(ValueError(f"{message.name} was removed before it was up"))
             await self._stop(place)

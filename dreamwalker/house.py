@@ -166,25 +166,19 @@ class House:
         """Read what the actors need from the database, and start one for each agent."""
         await self._read_settings()
         home = await self.store.ask(
-            EnsureAgent(
-                name=MAIN_AGENT, job=MAIN_JOB, instructions="", id=self.store.next_id(), now=self.clock.now()
-            )
+            EnsureAgent(name=MAIN_AGENT, job=MAIN_JOB, instructions="", id=self.store.next_id(), now=self.clock.now())
         )
         self.homes[MAIN_AGENT] = home.id
         for agent in await self.store.ask(Agents()):
             self.agents[agent.name] = agent
             actor = self._actors[agent.name] = AgentActor(self, lambda name=agent.name: self.agents[name])  # type: ignore[misc]
-            await supervisor.add(
-                Child(name=f"agent {agent.name}", start=actor.run, ask_to_stop=actor.mailbox.close)
-            )
+            await supervisor.add(Child(name=f"agent {agent.name}", start=actor.run, ask_to_stop=actor.mailbox.close))
 
     async def _read_settings(self) -> None:
         self.chosen = chosen(await self.store.ask(Settings()), self._furnishing.zone)
 
     def _purse(self) -> Purse:
-        return Purse(
-            day_limit=self.chosen.day_limit, month_limit=self.chosen.month_limit, zone=self.chosen.zone
-        )
+        return Purse(day_limit=self.chosen.day_limit, month_limit=self.chosen.month_limit, zone=self.chosen.zone)
 
     def _busy(self) -> bool:
         return self._furnishing.visited() or any(actor.busy for actor in self._actors.values())

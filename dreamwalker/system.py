@@ -34,7 +34,7 @@ MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
 
 
 class NotReady(Exception):
-    """The storage can't be opened now. The message says why, in the owner's words; `retry_after_seconds`, when to try."""
+    """The storage can't be opened now. The message says why, in the owner's words."""
 
     def __init__(self, message: str, *, retry_after_seconds: float) -> None:
         super().__init__(message)
@@ -76,7 +76,7 @@ class System:
 
     @property
     def state(self) -> str:
-        """"awake", "asleep" or "fenced"."""
+        """ "awake", "asleep" or "fenced"."""
         return "awake" if self.house is not None else "fenced" if self.fenced else "asleep"
 
     @property
@@ -217,7 +217,7 @@ def _not_ready(error: BaseException) -> NotReady:
                 "Another instance of dreamwalker is at work on this database.",
                 retry_after_seconds=max(error.seconds, 1.0),
             )
-        case Unavailable() | CommitUnknown() | LeaseLost() | StoreClosed() | migrate.MigrationMissing() | EmbeddedError():
+        case Unavailable() | CommitUnknown() | LeaseLost() | StoreClosed() | EmbeddedError():
             return NotReady(str(error), retry_after_seconds=5.0)
         case StorageError():
             return NotReady(str(error), retry_after_seconds=30.0)

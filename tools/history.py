@@ -40,9 +40,7 @@ def _shown(context: ToolContext, hit: Found) -> str | Outside:
     text = f"{hit.at.astimezone(context.zone):%Y-%m-%d %H:%M}, {who}: {said}"
     if hit.label == 0:
         return text
-    return outside(
-        text, Source.HISTORY, redactor=context.redactor, limit_characters=context.limits.result_characters
-    )
+    return outside(text, Source.HISTORY, redactor=context.redactor, limit_characters=context.limits.result_characters)
 
 
 def _texts(blocks: list[dict[str, Any]]) -> list[str]:

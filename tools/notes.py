@@ -106,9 +106,7 @@ def _shown(context: ToolContext, note: Note) -> str | Outside:
 
 
 def _outside(context: ToolContext, text: str) -> Outside:
-    return outside(
-        text, Source.NOTE, redactor=context.redactor, limit_characters=context.limits.result_characters
-    )
+    return outside(text, Source.NOTE, redactor=context.redactor, limit_characters=context.limits.result_characters)
 
 
 def _day(context: ToolContext, note: Note) -> str:

@@ -120,9 +120,7 @@ async def test_an_unknown_tool_and_bad_arguments_come_back_as_results_the_model_
 
 async def test_a_call_cut_by_the_longest_length_is_answered_as_bad_and_the_run_goes_on(database_url: str) -> None:
     async with inside(database_url) as it:
-        it.api.script(
-            answer(use("write_note", '{"title": "x", "te'), stop_reason="max_tokens"), say("Shorter, then.")
-        )
+        it.api.script(answer(use("write_note", '{"title": "x", "te'), stop_reason="max_tokens"), say("Shorter, then."))
         await it.say("Write much")
         (run,) = await it.settled()
         assert run.state == "done" and run.turn == 2

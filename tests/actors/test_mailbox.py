@@ -223,9 +223,9 @@ async def test_a_closed_mailbox_refuses_posts_and_asks_but_swallows_rings(mailbo
 
 
 async def test_the_next_life_of_an_actor_opens_its_mailbox_anew_and_empty(mailbox: Mailbox[Message]) -> None:
-    mailbox.ring(7)
     mailbox.post(Note("crash"))
     mailbox.post(Note("lost with the crash"))
+    mailbox.ring(7)
     with pytest.raises(Trouble):
         await clerk(mailbox)
     with mailbox:

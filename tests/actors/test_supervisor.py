@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from actors.mailbox import Mailbox, MailboxClosed, Unanswered
-from actors.supervisor import Child, Exited, Restart, Restarting, Started, Strategy
+from actors.supervisor import Child, Exited, Restart, Restarting, Started, Strategy, unwrap
 from tests.actors.tree import Actor, Tree, Trouble, child, living
 
 
@@ -63,13 +63,15 @@ async def test_a_child_that_ends_without_coming_up_is_named() -> None:
     assert str(tree.error) == "shy ended before it was up"
 
 
-async def test_cancelling_during_the_start_stops_what_had_started() -> None:
-    tree = Tree(child("a", Actor()), Child(name="b", start=never_up))
+async def test_cancelling_during_the_start_stops_what_had_started_and_asks_nothing_of_one_not_up() -> None:
+    asked: list[str] = []
+    tree = Tree(child("a", Actor()), Child(name="b", start=never_up, ask_to_stop=lambda: asked.append("b")))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(tree.run)
         await wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
     assert tree.told() == [Started("a"), Exited("b", None), Exited("a", None)]
+    assert asked == []
 
 
 async def test_a_child_is_asked_and_may_take_its_time_before_it_is_cancelled(mock_clock: MockClock) -> None:
@@ -106,6 +108,38 @@ async def test_a_child_that_cannot_be_asked_is_cancelled_at_once() -> None:
     async with living(tree):
         pass
     assert tree.told() == [Exited("a", None)]
+
+
+async def test_a_child_that_has_ended_by_itself_is_not_asked_any_more() -> None:
+    first, second, asked = Actor(), Actor(), list[str]()
+
+    def stop_both() -> None:
+        first.ask_to_stop()
+        second.ask_to_stop()
+
+    tree = Tree(
+        Child(name="a", start=first.start, ask_to_stop=lambda: asked.append("a")),
+        Child(name="b", start=second.start, ask_to_stop=stop_both),
+    )
+    async with living(tree):
+        pass
+    assert asked == []
+
+
+async def test_a_child_that_talks_to_its_supervisor_while_stopping_is_refused_at_once() -> None:
+    stopping, refused = trio.Event(), list[Exception]()
+
+    async def talker(*, task_status: trio.TaskStatus[object]) -> None:
+        task_status.started()
+        await stopping.wait()
+        with pytest.raises(MailboxClosed) as raised:
+            await tree.supervisor.remove("b")
+        refused.append(raised.value)
+
+    tree = Tree(Child(name="a", start=talker, ask_to_stop=stopping.set))
+    async with living(tree):
+        pass
+    assert len(refused) == 1
 
 
 async def test_an_actor_at_a_mailbox_stops_when_it_closes_and_lives_again_when_restarted() -> None:
@@ -149,8 +183,9 @@ async def test_an_interrupt_stops_every_child_and_goes_up() -> None:
         raise KeyboardInterrupt
 
     tree = Tree(child("a", Actor()), Child(name="b", start=interrupted))
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(BaseExceptionGroup) as raised:
         await tree.run()
+    assert isinstance(unwrap(raised.value), KeyboardInterrupt)
     assert tree.told()[-1] == Exited("a", None)
 
 
@@ -197,16 +232,16 @@ async def test_a_name_can_be_taken_once() -> None:
 
 
 async def test_a_child_added_behind_one_that_rests_starts_after_it(nursery: trio.Nursery) -> None:
-    first = Actor()
-    tree = Tree(child("a", first), strategy=Strategy.REST_FOR_ONE)
+    first, second = Actor(), Actor()
+    tree = Tree(child("a", first), child("b", second), strategy=Strategy.REST_FOR_ONE)
     async with living(tree):
-        await first.end(Trouble())
-        tree.told()
-        nursery.start_soon(tree.supervisor.add, child("b", Actor(), Restart.TEMPORARY))
+        await second.end(Trouble())
+        nursery.start_soon(tree.supervisor.add, child("c", Actor(), Restart.TEMPORARY))
         await wait_all_tasks_blocked()
-        assert tree.told() == []
+        await first.end(Trouble())  # which forgets no temporary child that was still to come
+        tree.told()
         await tree.pass_time(1)
-        assert tree.told() == [Started("a"), Started("b")]
+        assert tree.told() == [Started("a"), Started("b"), Started("c")]
 
 
 async def test_an_adder_hears_that_its_child_was_removed_before_it_was_up(nursery: trio.Nursery) -> None:

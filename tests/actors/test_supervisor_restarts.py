@@ -6,6 +6,7 @@ import pytest
 
 from actors.supervisor import (
     Backoff,
+    Child,
     Exited,
     GaveUp,
     GivingUp,
@@ -126,6 +127,16 @@ async def test_both_of_two_crashes_at_once_are_restarted_in_order() -> None:
         assert tree.told() == [Started("a"), Started("b")]
 
 
+async def test_a_transient_child_that_ended_in_peace_as_another_crashed_is_not_started_again() -> None:
+    actors = [Actor() for _ in "ab"]
+    tree = Tree(child("a", actors[0]), child("b", actors[1], Restart.TRANSIENT), strategy=Strategy.REST_FOR_ONE)
+    async with living(tree):
+        actors[1].ask_to_stop()
+        await actors[0].end(Trouble())
+        await tree.pass_time(1)
+        assert [actor.lives for actor in actors] == [2, 1]
+
+
 async def test_the_rest_doubles_with_each_failure_up_to_a_maximum_and_starts_over_after_a_good_time() -> None:
     actor = Actor()
     tree = Tree(child("a", actor), restarts_max=9)
@@ -169,8 +180,8 @@ async def test_past_the_limit_it_stops_the_others_and_gives_up_with_the_last_err
         await tree.pass_time(1)
         tree.told()
         await actor.end(trouble)
+        assert isinstance(tree.error, GaveUp)  # by itself, before it is cancelled
     assert tree.told() == [Exited("a", trouble), GivingUp("a", trouble), Exited("b", None)]
-    assert isinstance(tree.error, GaveUp)
     assert tree.error.child == "a"
     assert tree.error.__cause__ is trouble
     assert str(tree.error) == "a failed too often (2 within 60 s), the last time: disk full"
@@ -205,8 +216,8 @@ async def test_a_fatal_error_goes_straight_up_as_it_is(
     tree = Tree(child("a", Actor()), child("b", actor, restart))
     async with living(tree):
         await actor.end(wrap(fenced))
-    assert tree.error is fenced
-    assert tree.told()[-1] == Exited("a", None)
+        assert tree.error is fenced
+        assert tree.told()[-1] == Exited("a", None)
 
 
 async def test_a_restart_that_fails_with_a_fatal_error_goes_straight_up() -> None:
@@ -216,17 +227,27 @@ async def test_a_restart_that_fails_with_a_fatal_error_goes_straight_up() -> Non
         actor.cannot_start = fenced
         await actor.end(Trouble())
         await tree.pass_time(1)
-    assert tree.error is fenced
+        assert tree.error is fenced
 
 
-async def test_of_many_fatal_errors_at_once_the_first_goes_up_alone() -> None:
-    actors = [Actor() for _ in "abc"]
-    tree = Tree(*map(child, "abc", actors))
+async def test_of_several_fatal_errors_the_first_goes_up_alone() -> None:
+    fenced, first, second = Fenced(), Actor(), Actor()
+    tree = Tree(Child(name="a", start=first.start, ask_to_stop=lambda: first.ask_to_stop(Fenced())), child("b", second))
     async with living(tree):
-        for actor in actors[1:]:
-            actor.ask_to_stop(Fenced())
-        await actors[0].end(Fenced())
-    assert isinstance(tree.error, Fenced)
+        await second.end(fenced)
+        assert tree.error is fenced
+
+
+async def test_a_fatal_error_of_a_child_being_stopped_for_another_goes_up() -> None:
+    fenced, first, second = Fenced(), Actor(), Actor()
+    tree = Tree(
+        child("a", first),
+        Child(name="b", start=second.start, ask_to_stop=lambda: second.ask_to_stop(fenced)),
+        strategy=Strategy.REST_FOR_ONE,
+    )
+    async with living(tree):
+        await first.end(Trouble())
+        assert tree.error is fenced
 
 
 async def test_an_error_out_of_a_childs_own_nursery_is_told_as_itself() -> None:

@@ -72,9 +72,7 @@ async def test_the_same_deploy_takes_over_at_opening_and_the_loser_does_not_stea
         assert second.state == "awake"
 
 
-async def test_a_fenced_instance_comes_back_once_the_other_gave_the_lease_up(
-    database_url: str, tmp_path: Path
-) -> None:
+async def test_a_fenced_instance_comes_back_once_the_other_gave_the_lease_up(database_url: str, tmp_path: Path) -> None:
     config = config_for(database_url, tmp_path)
     async with start(config) as first:
         house = await first.open()

@@ -1,0 +1,117 @@
+"""Committing the steps of one conversation, and keeping its transcript in memory at what is committed.
+
+One rule: a step, the run's new state and the money for what follows it are one commit.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+import attrs
+
+from storage import inbox, runs
+from storage.errors import OverBudget
+from storage.operation import Bell, Commit, Write
+from storage.records import Agent, Run
+from tools.limits import Limits
+from tools.redact import Redactor
+from tools.toolbox import Toolbox
+
+from . import journal
+from .clock import Clock
+from .live import Live
+from .request import build
+from .spend import Guard, Reservation
+from .store import Store
+from .transcript import Transcript
+
+FAILED_CALL = "The run ended before this was finished; it may or may not have taken effect."
+
+
+class Means(Protocol):
+    """What a conversation works with. `zone` and `default_model` are the owner's present choices."""
+
+    store: Store
+    guard: Guard
+    live: Live
+    clock: Clock
+    limits: Limits
+
+    @property
+    def redactor(self) -> Redactor: ...
+    @property
+    def zone(self) -> ZoneInfo: ...
+    @property
+    def default_model(self) -> str: ...
+    def toolbox(self, conversation_kind: str) -> Toolbox: ...
+
+
+class Steps:
+    """The commits of one conversation. `stale` after one that memory can't follow: throw it away and load anew.
+
+    `reservation` is the money for the next request, if it is committed already.
+    """
+
+    def __init__(self, means: Means, agent: Callable[[], Agent], transcript: Transcript) -> None:
+        self._means, self._agent, self.transcript = means, agent, transcript
+        self.id = transcript.conversation.id
+        self.toolbox = means.toolbox(transcript.conversation.kind)
+        self.reservation: Reservation | None = None
+        self.stale = False
+
+    async def commit(
+        self, writes: Iterable[Write], run: Run | None, bells: tuple[Bell, ...] = (), *, opening: bool = False
+    ) -> int:
+        """Commit one step, the run's new state with it, and take it over into memory."""
+        steps = list(writes)
+        if run is not None:
+            steps.append(runs.open_run(run) if opening else runs.step(run))
+        no = await self._means.store.ask(Commit(tuple(steps), (Bell(inbox.LIVE, self.id), *bells)))
+        self.transcript.run = None if run is None or run.ended else attrs.evolve(run, no=no)
+        return no
+
+    async def commit_asking(
+        self, writes: Iterable[Write], run: Run, *, opening: bool = False, bells: tuple[Bell, ...] = ()
+    ) -> int:
+        """Commit a step together with the money for the request that follows; without it, the run waits."""
+        reservation, asking = self._reserve(run)
+        try:
+            no = await self.commit([*writes, *reservation.writes], asking, bells, opening=opening)
+        except OverBudget as over:
+            self.reservation = None
+            tomorrow = journal.next_day(self._means.clock.now(), self._means.zone)
+            waiting = attrs.evolve(run, state="waiting", retry_at=tomorrow, reason=journal.over_limit(over))
+            return await self.commit(writes, waiting, bells, opening=opening)
+        self.reservation = reservation
+        return no
+
+    def _reserve(self, run: Run) -> tuple[Reservation, Run]:
+        """The money for the request that the transcript asks now, and the run as it stands then."""
+        means, agent = self._means, self._agent()
+        request = build(self.transcript, agent, self.toolbox, agent.model or means.default_model, means.limits)
+        asking = attrs.evolve(run, state="open", retry_at=None, reason=None)
+        if self.reservation is not None:
+            return means.guard.extend(self.reservation, request), asking
+        asking = attrs.evolve(asking, asked=run.asked + 1)
+        now = means.clock.now()
+        reservation = means.guard.reserve(
+            request, run=run.id, asked=asking.asked, kind="turn", agent=agent.name, act=run.act, now=now
+        )
+        return reservation, asking
+
+    async def end_early(self, state: str, reason: str, writes: Iterable[Write] = ()) -> None:
+        """End the open run as "failed" or "stopped", with a result for every call that has none."""
+        run = self.transcript.run
+        assert run is not None
+        await self._means.store.ask(
+            runs.End(
+                run=run.id,
+                agent=self._agent().name,
+                state=state,
+                reason=reason,
+                result_text=FAILED_CALL,
+                now=self._means.clock.now(),
+                writes=tuple(writes),
+            )
+        )
+        self.stale = True
