@@ -174,7 +174,8 @@ class Supervisor:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Start the children, and keep them until cancelled. It can be run again: then only the first children start.
 
-        Raises what kept a child from starting the first time or a fatal error, both as they are, or GaveUp.
+        Raises what kept a child from starting the first time or a fatal error, both as they are, or GaveUp: the first
+        of them, alone. What else goes wrong while the children stop is only told.
         """
         self._places = [_Place(child) for child in self._children]
         self._doom = None

@@ -1,0 +1,1 @@
+"""`make kill`: a real server, really killed at random moments while a conversation goes on."""
