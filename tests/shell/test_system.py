@@ -17,7 +17,7 @@ def config_for(database_url: str, tmp_path: Path, *, generation: str = "0", leas
         {
             "DREAMWALKER_HOME": str(tmp_path),
             "DREAMWALKER_DATABASE_URL": database_url,
-            "DREAMWALKER_TOKEN": "t" * 43,
+            "DREAMWALKER_TOKEN": "rJk2vX9qLm4TzB7wYc1NfHd8SgP5aEo3uVi6xQ0sKtM",
             "DREAMWALKER_GENERATION": generation,
             "ANTHROPIC_API_KEY": "a-key-nobody-will-ask",
             "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
