@@ -15,7 +15,7 @@ from storage import conversations, inbox
 from storage.conversations import Load
 from storage.operation import Write
 from storage.records import Agent, Call, Entry, Message, Run
-from tools.model import ModelError, ModelReply, Usage
+from tools.model import ModelError, ModelReply
 
 from . import journal
 from .request import entries_of, go_on_after, opens_run, render_reply
@@ -215,8 +215,7 @@ class Conversing:
         """Commit when the next try is due, or that there is none."""
         means, run, now = self._means, self.transcript.run, self._means.clock.now()
         assert run is not None
-        # What the provider had begun to bill is not known to the end: then the reservation stands.
-        settled = means.guard.settle(reservation, Usage()) if error.usage is None else ()
+        settled = means.guard.settle_lost(reservation, error)
         counted = error.kind != "unauthorized"
         tries = run.retries + 1 if counted else run.retries
         if not error.retryable or tries >= means.limits.model_tries:

@@ -7,12 +7,13 @@ chooses while it runs (zone, limits) are settings, which are rows.
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import attrs
 
 from tools.limits import Limits
+from tools.redact import Redactor, SecretTooWeak
 
 DEFAULT_PORT = 8765
 DEFAULT_MODEL = "claude-haiku-5-5"
@@ -46,6 +47,11 @@ class Config:
     extra_ca_file: Path | None
     generation: str
     limits: Limits
+
+    def secrets(self) -> dict[str, str]:
+        """What must never stand in a text, a log or an answer, by the name that is shown in its place."""
+        named = {"API TOKEN": self.token, "MODEL KEY": self.api_key, "DATABASE PASSWORD": _password(self.database_url)}
+        return {name: secret for name, secret in named.items() if secret}
 
     @property
     def embedded(self) -> bool:
@@ -82,6 +88,8 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
         generation=reading.text("DREAMWALKER_GENERATION") or "0",
         limits=reading.limits(),
     )
+    for name, secret in config.secrets().items():
+        reading.judge_secret(name, secret)
     if reading.problems:
         listed = "\n".join(f"- {problem}" for problem in reading.problems)
         raise BadConfiguration(f"dreamwalker can't start with these settings of the environment:\n{listed}")
@@ -131,6 +139,15 @@ class _Reading:
             self.problems.append(f"{name} is too short: a token has at least {TOKEN_BYTES_MIN} bytes")
         return value
 
+    def judge_secret(self, name: str, secret: str) -> None:
+        try:
+            Redactor({name: secret})
+        except SecretTooWeak:
+            self.problems.append(
+                f"the {name.lower()} can't be told from ordinary text, so it could not be kept out of answers and "
+                "logs: use a longer, more random one (or none, for a model or a database that asks for none)"
+            )
+
     def number(self, name: str, default: int, *, lowest: int, highest: int) -> int:
         value = self.text(name)
         if value is None:
@@ -166,6 +183,11 @@ class _Reading:
             except ValueError:
                 self.problems.append(f"{name} is a number above 0; it is {value!r}")
         return Limits(**given)  # type: ignore[arg-type]
+
+
+def _password(url: str | None) -> str | None:
+    password = urlsplit(url).password if url else None
+    return unquote(password) if password else None
 
 
 def _machine_zone() -> ZoneInfo:
