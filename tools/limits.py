@@ -53,6 +53,20 @@ class Limits:
     quote_characters: int = 100_000
     """One quote or attachment of an owner message; what is longer is cut, and says so."""
 
+    # -- the phone
+    push_tries: int = 5
+    """Times one push is tried before it is given up."""
+    push_retry_seconds: float = 10.0
+    """The pause after the first try; each later one is four times as long, unless the service asks for a longer one."""
+    push_longest_seconds: float = 86_400.0
+    """A push that could be tried again only later than this is given up: nobody is helped by it then."""
+    push_seconds: float = 15.0
+    """How long one try may take."""
+    pushes_at_once: int = 8
+    """Pushes that are tried side by side."""
+    button_days: float = 7.0
+    """How long the buttons of a reminder work."""
+
     # -- the model
     prompt_tokens: int = 200_000
     """What the platform's gateway admits as input."""
