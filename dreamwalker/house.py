@@ -12,7 +12,9 @@ import trio
 
 from actors.agent import EVERYWHERE, AgentActor
 from actors.clock import Clock
+from actors.firing import NoPushes, Pushes
 from actors.live import Live
+from actors.scheduler import Scheduler
 from actors.spend import Guard, Prices, Purse
 from actors.store import FATAL, Store, StoreSettings
 from actors.supervisor import (
@@ -26,16 +28,18 @@ from actors.supervisor import (
     Strategy,
     Supervisor,
 )
-from storage import inbox
+from storage import inbox, runs, things
 from storage.conversations import Agents, EnsureAgent
 from storage.operation import Bell
 from storage.records import Agent
 from storage.settings import Set, Settings
 from tools.history import HISTORY_TOOLS
+from tools.jobs import JOB_TOOLS
 from tools.limits import Limits
 from tools.model import Model
 from tools.notes import NOTE_TOOLS
 from tools.redact import Redactor
+from tools.reminders import REMINDER_TOOLS
 from tools.toolbox import Toolbox
 
 from .settings import Chosen, chosen, judge
@@ -76,6 +80,8 @@ class House:
         self.homes: dict[str, int] = {}
         """The home conversation of each agent."""
         self._actors: dict[str, AgentActor] = {}
+        self.pushes: Pushes = NoPushes()
+        self.scheduler = Scheduler(self)
 
     # -- the means of agents
 
@@ -95,8 +101,10 @@ class House:
         return self._furnishing.redactor()
 
     def toolbox(self, conversation_kind: str) -> Toolbox:
-        """The tools of a kind of conversation."""
-        return Toolbox((*NOTE_TOOLS, *HISTORY_TOOLS), self.redactor)
+        """The tools of a kind of conversation. A job's run has none that reads anything outside its job."""
+        if conversation_kind == "job":
+            return Toolbox((), self.redactor)
+        return Toolbox((*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS), self.redactor)
 
     # -- for the doors
 
@@ -173,6 +181,8 @@ class House:
             self.agents[agent.name] = agent
             actor = self._actors[agent.name] = AgentActor(self, lambda name=agent.name: self.agents[name])  # type: ignore[misc]
             await supervisor.add(Child(name=f"agent {agent.name}", start=actor.run, ask_to_stop=actor.mailbox.close))
+        scheduler = self.scheduler
+        await supervisor.add(Child(name="scheduler", start=scheduler.run, ask_to_stop=scheduler.mailbox.close))
 
     async def _read_settings(self) -> None:
         self.chosen = chosen(await self.store.ask(Settings()), self._furnishing.zone)
@@ -186,6 +196,9 @@ class House:
     def _ring(self, bell: Bell) -> None:
         if bell.topic == inbox.LIVE:
             self.live.changed(bell.key)
+            return
+        if bell.topic in (things.SCHEDULE, runs.ENDED):
+            self.scheduler.mailbox.ring(0)
             return
         kind, _, name = bell.topic.partition(":")
         if kind == "agent" and (actor := self._actors.get(name)):

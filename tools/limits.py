@@ -53,6 +53,25 @@ class Limits:
     quote_characters: int = 100_000
     """One quote or attachment of an owner message; what is longer is cut, and says so."""
 
+    # -- reminders and jobs
+    reminder_characters: int = 4_000
+    """The text of one reminder."""
+    job_title_characters: int = 100
+    job_characters: int = 20_000
+    """The prompt of one job."""
+    pending_things: int = 10_000
+    """Reminders, or jobs, of one agent that are not over."""
+    reports_shown: int = 5
+    """Earlier reports of a job that its next run is shown."""
+    report_characters: int = 10_000
+    """One report of a job, as it is kept and shown; what is longer is cut, and says so."""
+    late_seconds: float = 60.0
+    """What comes up later than this is told to be late. Less is not worth a word."""
+    due_at_once: int = 50
+    """Due reminders and jobs that the scheduler reads at a time."""
+    slots_at_once: int = 1_000
+    """Missed slots of one reminder or job that one commit gives their fate."""
+
     # -- the phone
     push_tries: int = 5
     """Times one push is tried before it is given up."""
