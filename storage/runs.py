@@ -135,7 +135,9 @@ class Listed:
     @classmethod
     def of(cls, row: Row) -> "Listed":
         """From one row of the list."""
-        return cls(run=Run.of(row), agent=row["agent"], conversation_kind=row["conversation_kind"], cost=row["cost"])
+        return cls(
+            run=Run.of(row), agent=row["agent"], conversation_kind=row["conversation_kind"], cost=row["cost"]
+        )
 
 
 @attrs.frozen(kw_only=True)
