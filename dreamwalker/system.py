@@ -21,12 +21,14 @@ from storage import migrate
 from storage.connection import Options, visit
 from storage.embedded import Embedded, EmbeddedError
 from storage.errors import CommitUnknown, LeaseHeld, LeaseLost, StorageError, StoreClosed, Unavailable
+from tools.phone import Phone
 from tools.redact import Redactor
 
 from . import prices
 from .claude import Claude, Credentials, NewestCredentials
 from .config import Config
 from .house import Furnishing, House
+from .ntfy import Ntfy, Topic
 
 log = logging.getLogger("dreamwalker.system")
 
@@ -41,17 +43,28 @@ class NotReady(Exception):
         self.retry_after_seconds = retry_after_seconds
 
 
+class _Opening:
+    """An opening under way. Who waits for it may leave: it goes on."""
+
+    def __init__(self) -> None:
+        self.house: House | None = None
+        self.error: Exception | None = None
+        self.over = trio.Event()
+
+
 class System:
     """The system of one process. Use as `async with start(config) as system`."""
 
-    def __init__(self, config: Config, clock: Clock, credentials: NewestCredentials, claude: Claude) -> None:
+    def __init__(
+        self, config: Config, clock: Clock, credentials: NewestCredentials, claude: Claude, phone: Phone | None
+    ) -> None:
         self.config, self.clock = config, clock
-        self.credentials, self._claude = credentials, claude
+        self.credentials, self._claude, self._phone = credentials, claude, phone
         self.house: House | None = None
         self.fenced = False
         self.stopping = trio.Event()
         self._nursery: trio.Nursery
-        self._opening = trio.Lock()
+        self._opening: _Opening | None = None
         self._visited_at = float("-inf")
         self._embedded: Embedded | None = None
         self._redactor: tuple[dict[str, str], Redactor] | None = None
@@ -59,17 +72,20 @@ class System:
     # -- for the doors
 
     async def open(self) -> House:
-        """The open house, opened first if it isn't. Raises NotReady."""
+        """The open house, opened first if it isn't. Raises NotReady. A caller that is cancelled cuts nothing short."""
         self._visited_at = time.monotonic()
-        async with self._opening:
-            if self.stopping.is_set():
-                raise NotReady("dreamwalker is stopping.", retry_after_seconds=2.0)
-            if self.house is None:
-                try:
-                    self.house = await self._nursery.start(self._keep)
-                except Exception as error:
-                    raise _not_ready(unwrap(error)) from error
+        if self.stopping.is_set():
+            raise NotReady("dreamwalker is stopping.", retry_after_seconds=2.0)
+        if self.house is not None:
             return self.house
+        opening = self._opening
+        if opening is None:
+            opening = self._opening = _Opening()
+            self._nursery.start_soon(self._open, opening)
+        await opening.over.wait()
+        if opening.house is None:
+            raise _not_ready(opening.error) from opening.error
+        return opening.house
 
     @property
     def state(self) -> str:
@@ -95,6 +111,15 @@ class System:
     def settle_in(self, nursery: trio.Nursery) -> None:
         """Houses live in this nursery."""
         self._nursery = nursery
+
+    async def _open(self, opening: _Opening) -> None:
+        try:
+            self.house = opening.house = await self._nursery.start(self._keep)
+        except Exception as error:
+            opening.error = unwrap(error)
+        finally:
+            self._opening = None
+            opening.over.set()
 
     async def _keep(self, task_status: "trio.TaskStatus[House]") -> None:
         """Run one house to its end."""
@@ -160,6 +185,7 @@ class System:
             redactor=lambda: self.redactor,
             zone=config.zone,
             default_model=config.model,
+            phone=self._phone,
             visited=lambda: time.monotonic() - self._visited_at < limits.visitor_seconds,
         )
 
@@ -199,10 +225,11 @@ class _Status:
 async def start(config: Config, *, clock: Clock | None = None) -> AsyncIterator[System]:
     """Run a system. With neither key nor endpoint, the practice model is started beside it."""
     credentials, limits = NewestCredentials(), config.limits
-    async with Claude(
-        credentials, silence_seconds=limits.silence_seconds, extra_ca_file=config.extra_ca_file
-    ) as claude:
-        system = System(config, clock or SystemClock(), credentials, claude)
+    async with (
+        Claude(credentials, silence_seconds=limits.silence_seconds, extra_ca_file=config.extra_ca_file) as claude,
+        _phone(config) as phone,
+    ):
+        system = System(config, clock or SystemClock(), credentials, claude, phone)
         try:
             async with trio.open_nursery() as nursery:
                 credentials.seen(await _first_credentials(config, nursery))
@@ -219,6 +246,17 @@ async def start(config: Config, *, clock: Clock | None = None) -> AsyncIterator[
                 await system.close()
 
 
+@asynccontextmanager
+async def _phone(config: Config) -> AsyncIterator[Phone | None]:
+    """The owner's phone, if he has set one up."""
+    if config.ntfy_topic is None:
+        yield None
+        return
+    topic = Topic(url=config.ntfy_url, name=config.ntfy_topic, token=config.ntfy_token, public_url=config.public_url)
+    async with Ntfy(topic, seconds=config.limits.push_seconds) as phone:
+        yield phone
+
+
 async def _first_credentials(config: Config, nursery: trio.Nursery) -> Credentials:
     if not config.practice:
         return Credentials(api_key=config.api_key or "no-key-was-given", base_url=config.base_url)
@@ -228,8 +266,10 @@ async def _first_credentials(config: Config, nursery: trio.Nursery) -> Credentia
     return Credentials(api_key="practice-model-needs-no-key", base_url=url)
 
 
-def _not_ready(error: BaseException) -> NotReady:
+def _not_ready(error: Exception | None) -> NotReady:
     match error:
+        case None:
+            return NotReady("dreamwalker is stopping.", retry_after_seconds=2.0)
         case LeaseHeld():
             return NotReady(
                 "Another instance of dreamwalker is at work on this database.",

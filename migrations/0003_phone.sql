@@ -20,7 +20,7 @@ CREATE TABLE pushes (
     tries         BIGINT NOT NULL,           -- made or begun
     next_at       TIMESTAMPTZ,               -- when the next try is due
     why           TEXT,                      -- why the last try failed, or why none is made, in the owner's words
-    answer        TEXT,                      -- the purpose of the button that decided it
+    answer        TEXT,                      -- what was pressed: 'done', 'snooze'
     answered_at   TIMESTAMPTZ,
     made_at       TIMESTAMPTZ NOT NULL,
     settled_at    TIMESTAMPTZ,               -- when it was sent, or given up
@@ -35,7 +35,7 @@ CREATE INDEX pushes_by_time ON pushes (made_at, id);
 CREATE TABLE buttons (
     hash          TEXT PRIMARY KEY,          -- SHA-256 of the token, in hex
     push          TEXT NOT NULL,
-    purpose       TEXT NOT NULL,             -- the one thing that it can do
+    purpose       TEXT NOT NULL,             -- the one thing that it can do: 'done', 'snooze:10'
     expires_at    TIMESTAMPTZ NOT NULL,
     used_at       TIMESTAMPTZ,               -- when it was pressed first; later presses only hear what was decided
     no            BIGINT NOT NULL

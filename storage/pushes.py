@@ -162,9 +162,17 @@ class Declined(Exception):
     """A button that was pressed can't do its work any more. The message says what was decided, and when."""
 
 
-Effect = Callable[[Transaction, Push, datetime], Awaitable[str]]
-"""What pressing a button of its purpose does, in the press's own transaction, at an instant: returns what the owner
-is told.
+@attrs.frozen(kw_only=True)
+class Pressing:
+    """A press of a button of a push, as it stands. `argument` is what follows the colon in the button's purpose."""
+
+    push: Push
+    argument: str
+    now: datetime
+
+
+Effect = Callable[[Transaction, Pressing], Awaitable[str]]
+"""What a press does, in the press's own transaction; returns what the owner is told.
 
 It is called for each press, also of a button that an earlier try brought. So one that finds its answer given already
 says so and does nothing, and one that finds another that stands against it raises Declined.
@@ -195,11 +203,11 @@ class Press(Operation[str | None]):
         push = None if row is None else await FindPush(row["push"]).read(tx)
         if row is None or push is None:
             return None
-        purpose: str = row["purpose"]
-        effect = self.effects.get(purpose)
+        answer, _, argument = row["purpose"].partition(":")
+        effect = self.effects.get(answer)
         if effect is None:
             raise Declined("This button is of another version of dreamwalker, which this one does not know.")
-        said = await effect(tx, push, self.now)
+        said = await effect(tx, Pressing(push=push, argument=argument, now=self.now))
         await tx.run(_USE, self.now, self.hash)
-        await tx.run(_ANSWER, purpose, self.now, self.now, push.id, purpose)
+        await tx.run(_ANSWER, answer, self.now, self.now, push.id, answer)
         return said
