@@ -7,7 +7,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from . import sql
-from .errors import Duplicate, LeaseLost, NotAsExpected, OverBudget, SchemaChangeRefused, StorageError, StoreClosed
+from .errors import (
+    Duplicate,
+    LeaseLost,
+    NotAsExpected,
+    OverBudget,
+    SchemaChangeRefused,
+    StorageError,
+    StoreClosed,
+    TookTooLong,
+)
 from .operation import Bell, Row, Write
 from .text import storable
 
@@ -47,9 +56,9 @@ def code_of(error: BaseException) -> str:
 
 
 def is_loss(error: Exception) -> bool:
-    """Whether an error of the driver means that the session is gone."""
+    """Whether an error that the server sent means that the session is gone, or as good as gone."""
     code = code_of(error)
-    return code[:2] == "08" or code in _ENDED or isinstance(error, OSError | TimeoutError)
+    return code[:2] == "08" or code in _ENDED
 
 
 def named(error: Exception) -> Exception:
@@ -57,6 +66,8 @@ def named(error: Exception) -> Exception:
     code = code_of(error)
     if code in CODES:
         return CODES[code](str(error))
+    if code == "57014":
+        return TookTooLong(str(error))
     if code == "23505":
         return Duplicate(str(error), constraint=getattr(error, "constraint_name", None) or "")
     return error
@@ -126,7 +137,7 @@ class Session:
         for write in writes:
             touched = await self.run(write.sql, *write.params)
             if write.expect is not None and touched != write.expect:
-                raise CODES[write.code](write.what or write.sql)
+                raise CODES[write.code](write.what or sql.translate(write.sql).gist)
 
     def ring(self, bell: Bell) -> None:
         self.bells.append(bell)
