@@ -82,7 +82,7 @@ def _cron_day(name: str) -> str:
 
 
 def described(schedule: Schedule, after: datetime, note: str = "", *, shown: int = SHOWN) -> str:
-    """When it comes up after an instant, fit to be read out: the next slot, of what repeats `shown` of the next ones."""
+    """When it comes up after an instant, fit to be read out: the next slot, or of what repeats the next `shown`."""
     zone, slots = schedule.zone, schedule.upcoming(after, shown + 1)
     if not slots:
         return "It does not come up any more."
