@@ -24,7 +24,6 @@ from tools.schedule import Slot
 from tools.things import fate_of_skipped
 from tools.zones import ZONE_DATA, said, span, zone_named
 
-
 _WHY_LATE = ", since dreamwalker slept or was stopped"
 
 

@@ -41,6 +41,8 @@ class Config:
     """The API token; None: `serve` makes one and keeps it in `home`."""
     host: str
     port: int
+    hosts: tuple[str, ...]
+    """Names under which it is reached, beside its addresses and localhost."""
     model: str
     zone: ZoneInfo
     """The owner's zone until he chooses one."""
@@ -97,6 +99,7 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
         postgres_bin=reading.folder("DREAMWALKER_POSTGRES_BIN"),
         token=reading.token("DREAMWALKER_TOKEN"),
         host=reading.text("DREAMWALKER_HOST") or "127.0.0.1",
+        hosts=reading.hosts("DREAMWALKER_HOSTS", "DREAMWALKER_PUBLIC_URL"),
         port=reading.number("DREAMWALKER_PORT", DEFAULT_PORT, lowest=0, highest=65535),
         model=reading.text("DREAMWALKER_MODEL") or DEFAULT_MODEL,
         zone=reading.zone("DREAMWALKER_ZONE"),
@@ -141,6 +144,13 @@ class _Reading:
         if value is not None and (not urlsplit(value).hostname or set(value) & set(" ?#@")):
             self.problems.append(f"{name} is an address such as https://agent.example; it is {value!r}")
         return None if value is None else value.rstrip("/")
+
+    def hosts(self, listed: str, address: str) -> tuple[str, ...]:
+        """The names of a list, and the one of an address."""
+        names = (self.text(listed) or "").lower().replace(",", " ").split()
+        if any("/" in name or ":" in name for name in names):
+            self.problems.append(f"{listed} lists bare names such as agent.example, without https:// and port")
+        return tuple(dict.fromkeys([*names, *filter(None, [urlsplit(self.text(address) or "").hostname])]))
 
     def topic(self, name: str) -> str | None:
         value = self.text(name)

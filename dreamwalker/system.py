@@ -6,11 +6,11 @@ that has lost the lease takes it again only when it is free.
 
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import trio
 
@@ -21,6 +21,7 @@ from storage import migrate
 from storage.connection import Options, visit
 from storage.embedded import Embedded, EmbeddedError
 from storage.errors import CommitUnknown, LeaseHeld, LeaseLost, StorageError, StoreClosed, Unavailable
+from storage.waking import Found
 from tools.phone import Phone
 from tools.redact import Redactor
 
@@ -30,6 +31,7 @@ from .config import Config
 from .house import Furnishing, House
 from .ntfy import Ntfy, Topic
 
+T = TypeVar("T")
 log = logging.getLogger("dreamwalker.system")
 
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
@@ -43,13 +45,32 @@ class NotReady(Exception):
         self.retry_after_seconds = retry_after_seconds
 
 
-class _Opening:
-    """An opening under way. Who waits for it may leave: it goes on."""
+class _Shared(Generic[T]):
+    """Work that any number of callers wait for. One who leaves cuts nothing short."""
 
-    def __init__(self) -> None:
-        self.house: House | None = None
-        self.error: Exception | None = None
-        self.over = trio.Event()
+    def __init__(self, work: Callable[[], Awaitable[T]]) -> None:
+        self._work = work
+        self._over = trio.Event()
+        self._done: list[T] = []
+        self._error: Exception | None = None
+
+    async def run(self) -> None:
+        """Do it."""
+        try:
+            self._done.append(await self._work())
+        except Exception as error:
+            self._error = unwrap(error)
+        finally:
+            self._over.set()
+
+    async def result(self) -> T:
+        """What it came to, once it has. Raises its error; NotReady when it was cut short by the end of the process."""
+        await self._over.wait()
+        if self._error is not None:
+            raise self._error
+        if not self._done:
+            raise _stopping()
+        return self._done[0]
 
 
 class System:
@@ -64,7 +85,8 @@ class System:
         self.fenced = False
         self.stopping = trio.Event()
         self._nursery: trio.Nursery
-        self._opening: _Opening | None = None
+        self._opening: _Shared[House] | None = None
+        self._waking: _Shared[Found] | None = None
         self._visited_at = float("-inf")
         self._embedded: Embedded | None = None
         self._redactor: tuple[dict[str, str], Redactor] | None = None
@@ -75,17 +97,24 @@ class System:
         """The open house, opened first if it isn't. Raises NotReady. A caller that is cancelled cuts nothing short."""
         self._visited_at = time.monotonic()
         if self.stopping.is_set():
-            raise NotReady("dreamwalker is stopping.", retry_after_seconds=2.0)
+            raise _stopping()
         if self.house is not None:
             return self.house
-        opening = self._opening
-        if opening is None:
-            opening = self._opening = _Opening()
-            self._nursery.start_soon(self._open, opening)
-        await opening.over.wait()
-        if opening.house is None:
-            raise _not_ready(opening.error) from opening.error
-        return opening.house
+        if self._opening is None:
+            self._opening = _Shared(self._open)
+            self._nursery.start_soon(self._opening.run)
+        return await self._opening.result()
+
+    async def wake(self) -> Found | None:
+        """Open what is closed and set going what is due or waits: what was found, None if that takes longer than
+        anyone should wait for it; it goes on then. Many at once are one. Raises NotReady and StorageError.
+        """
+        if self._waking is None:
+            self._waking = _Shared(self._wake)
+            self._nursery.start_soon(self._waking.run)
+        with trio.move_on_after(self.config.limits.wake_seconds):
+            return await self._waking.result()
+        return None
 
     @property
     def state(self) -> str:
@@ -112,14 +141,20 @@ class System:
         """Houses live in this nursery."""
         self._nursery = nursery
 
-    async def _open(self, opening: _Opening) -> None:
+    async def _open(self) -> House:
         try:
-            self.house = opening.house = await self._nursery.start(self._keep)
+            self.house = await self._nursery.start(self._keep)
         except Exception as error:
-            opening.error = unwrap(error)
+            raise _not_ready(unwrap(error)) from error
         finally:
             self._opening = None
-            opening.over.set()
+        return self.house
+
+    async def _wake(self) -> Found:
+        try:
+            return await (await self.open()).wake()
+        finally:
+            self._waking = None
 
     async def _keep(self, task_status: "trio.TaskStatus[House]") -> None:
         """Run one house to its end."""
@@ -266,10 +301,12 @@ async def _first_credentials(config: Config, nursery: trio.Nursery) -> Credentia
     return Credentials(api_key="practice-model-needs-no-key", base_url=url)
 
 
-def _not_ready(error: Exception | None) -> NotReady:
+def _stopping() -> NotReady:
+    return NotReady("dreamwalker is stopping.", retry_after_seconds=2.0)
+
+
+def _not_ready(error: BaseException) -> NotReady:
     match error:
-        case None:
-            return NotReady("dreamwalker is stopping.", retry_after_seconds=2.0)
         case LeaseHeld():
             return NotReady(
                 "Another instance of dreamwalker is at work on this database.",

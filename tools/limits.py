@@ -115,5 +115,7 @@ class Limits:
     """Between two signs of life of a live stream."""
     page_entries: int = 200
     """Entries, runs or notes of one page of a list."""
+    wake_seconds: float = 1.5
+    """How long whoever wakes it waits for what was found; what was begun goes on without him."""
     streams: int = 50
     """Live streams open at once."""
