@@ -198,7 +198,7 @@ def _phone(pushes: str, *, buttons: bool, newest: Json | None) -> Finding:
 
 def _set_up() -> str:
     return (
-        f"Install the app ntfy, let it subscribe to a topic that nobody guesses, such as dw-{secrets.token_hex(8)}, and "
-        "set DREAMWALKER_NTFY_TOPIC to it. DREAMWALKER_NTFY_TOKEN is an access token for it, DREAMWALKER_NTFY_URL "
+        f"Install the app ntfy, let it subscribe to a topic that nobody guesses, such as dw-{secrets.token_hex(8)}, "
+        "and set DREAMWALKER_NTFY_TOPIC to it. DREAMWALKER_NTFY_TOKEN is an access token for it, DREAMWALKER_NTFY_URL "
         "another server than https://ntfy.sh."
     )

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import attrs
 import h11
@@ -72,6 +73,8 @@ class Ntfy:
         self.topic, self.token = TOPIC, TOKEN
         self.came: list[Notice] = []
         self.screen: dict[str, Notice] = {}
+        self.names: dict[str, str] = {}
+        """Where the phone finds an address: `{"https://dream.example": "http://127.0.0.1:1234"}`."""
         self._queue: deque[Reply] = deque()
         self._news = trio.Condition()
 
@@ -94,8 +97,10 @@ class Ntfy:
         notice = notice or list(self.screen.values())[-1]
         assert notice.value is not None
         action = next(action for action in notice.value["actions"] if action["label"] == label)
+        named = urlsplit(action["url"])
+        found = self.names.get(f"{named.scheme}://{named.netloc}", f"{named.scheme}://{named.netloc}")
         async with httpx2.AsyncClient(timeout=PATIENCE_SECONDS, trust_env=False) as client:
-            answer = await client.request(action["method"], action["url"])
+            answer = await client.request(action["method"], found + named.path, headers={"Host": named.netloc})
         if answer.is_success and action["clear"]:
             self.screen.pop(notice.value["sequence_id"], None)
         return answer
