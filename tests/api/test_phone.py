@@ -1,65 +1,15 @@
 """Pushes, buttons and waking over HTTP, with a phone that a scripted ntfy shows things on."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
-
-import attrs
 import httpx2
 import pytest
 import trio
 
-from tests.hand_clock import HandClock
-from tests.messages_api import say
-from tests.ntfy import Ntfy, Status, serve_ntfy
+from tests.ntfy import Status
+from tests.phoned import PUBLIC, WAKE_TOKEN, Phone, phone
 from tests.proxy import Await, Door, Proxy, open_proxy
-from tests.world import PATIENCE_SECONDS, Json, World, world
+from tests.world import PATIENCE_SECONDS, Json
 
-PUBLIC = "https://dream.example"
-WAKE_TOKEN = "a-token-that-may-wake-it-and-nothing-more"
 MINUTE = 60
-
-
-@attrs.define
-class Phone:
-    """A world with a phone."""
-
-    w: World
-    ntfy: Ntfy
-    clock: HandClock
-
-    async def remind(self, when: str = "in 20m", text: str = "Tea") -> Json:
-        return await self.w.post(
-            "/api/reminders", {"request_id": text.replace(" ", "_"), "when": when, "text": text}, status=201
-        )
-
-    async def pushes(self) -> list[Json]:
-        listed: list[Json] = (await self.w.get("/api/pushes"))["pushes"]
-        return listed
-
-    async def until(self, state: str) -> Json:
-        """Look at the newest push until it is in this state."""
-        with trio.fail_after(PATIENCE_SECONDS):
-            while not (pushes := await self.pushes()) or pushes[0]["state"] != state:
-                pass
-        return pushes[0]
-
-
-@asynccontextmanager
-async def phone(database_url: str, *, changes: Json | None = None, **limits: Any) -> AsyncIterator[Phone]:
-    clock = HandClock()
-    async with serve_ntfy() as ntfy:
-        fields = {
-            "ntfy_url": ntfy.url,
-            "ntfy_topic": ntfy.topic,
-            "ntfy_token": ntfy.token,
-            "public_url": PUBLIC,
-            "hosts": ("dream.example",),
-            "wake_token": WAKE_TOKEN,
-        } | (changes or {})
-        async with world(database_url, lambda request: say("Noted."), clock=clock, changes=fields, **limits) as w:
-            ntfy.names[PUBLIC] = w.url
-            yield Phone(w, ntfy, clock)
 
 
 # -- pushes
