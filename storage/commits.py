@@ -224,7 +224,10 @@ class Writer:
             raise _Fenced
 
     async def _call(self, session: Session, work: Awaitable[T]) -> T:
-        """Await an operation's own code. A loss that it met is raised whatever the code made of it."""
+        """Await an operation's own code. A loss that it met is raised whatever the code made of it.
+
+        A task that it started must not go on asking after its end, outside the transaction or beside the next one.
+        """
         try:
             value = await work
         except Exception:
@@ -232,12 +235,18 @@ class Writer:
                 raise
         finally:
             session.dead = True
+            if session.asking:
+                self._link.drop()
         if session.lost is not None:
             raise session.lost
+        if session.asking:
+            raise StorageError("an operation left a statement behind, so all of it was undone")
         return value
 
     async def _undo(self, raw: Any, error: Exception) -> None:
         """Roll back. Raises `Lost` (the server undoes what it was, and it is run again) or RollbackFailed."""
+        if raw.is_closed():
+            return
         try:
             await self._link.step(raw.execute("ROLLBACK"))
         except Lost:

@@ -91,8 +91,8 @@ def admitted(text: str, *, reading: bool = False) -> sql.Translated:
 class Session:
     """Satisfies Reader and Transaction over a driver's connection (`raw`). `no` is the number of its commit.
 
-    `no` 0: it only reads. `lost` is set once the connection was lost under it, whatever the operation made of that.
-    `replaced` counts characters that Postgres can't hold.
+    `no` 0: it only reads. `asking`: it waits for the server just now. `lost` is set once the connection was lost
+    under it, whatever the operation made of that. `replaced` counts characters that Postgres can't hold.
     """
 
     def __init__(self, raw: Any, step: Step, *, no: int = 0) -> None:
@@ -100,6 +100,7 @@ class Session:
         self.bells: list[Bell] = []
         self.replaced = 0
         self.dead = False
+        self.asking = False
         self.lost: Lost | None = None
         self._raw, self._step = raw, step
 
@@ -156,8 +157,13 @@ class Session:
     async def _ask(self, work: Callable[[], Awaitable[T]]) -> T:
         if self.dead:
             raise StoreClosed("this transaction has ended; nothing more can be done in it")
+        if self.asking:
+            raise StorageError("one statement after the other: another one of this transaction is under way")
+        self.asking = True
         try:
             return await self._step(work())
         except Lost as lost:
             self.lost = lost
             raise
+        finally:
+            self.asking = False

@@ -122,20 +122,37 @@ async def test_an_operation_that_cancels_itself_is_undone_and_the_next_one_goes_
     assert await rows(url) == [("b", 2)]
 
 
-async def test_an_operation_that_leaves_a_statement_behind_is_undone(url: str) -> None:
+@pytest.mark.parametrize("yields", range(8))
+@pytest.mark.parametrize("fails", [False, True])
+async def test_an_operation_that_leaves_a_statement_behind_is_undone(url: str, yields: int, fails: bool) -> None:
     left: list[asyncio.Task[Any]] = []
 
     async def leave(tx: Transaction) -> None:
         await tx.run(ADD, "a", "1")
-        left.append(asyncio.ensure_future(tx.run("UPDATE settings SET no = :no WHERE pg_sleep(0.1) IS NULL")))
-        await asyncio.sleep(0)
+        left.append(asyncio.ensure_future(tx.run("UPDATE settings SET no = :no WHERE pg_sleep(1) IS NOT NULL")))
+        for _ in range(1 + yields):
+            await asyncio.sleep(0)
+        if fails:
+            raise KeyError("mine")
 
     async with house(url) as writer:
-        with pytest.raises(StorageError, match="another operation is in progress"):
+        await writer.do(add(("before",)))
+        with pytest.raises(KeyError if fails else StorageError, match="mine" if fails else "left a statement behind"):
             await writer.do(Do(leave))
-        assert (await writer.do(add(("b",)))).no == 2
+        assert (await writer.do(add(("b",)))).no == 3
         assert left[0].exception() is not None
-    assert await rows(url) == [("b", 2)]
+    assert await rows(url) == [("before", 2), ("b", 3)]
+
+
+async def test_an_operation_asks_one_thing_after_the_other(url: str) -> None:
+    async def both_at_once(tx: Transaction) -> None:
+        await asyncio.gather(tx.run(ADD, "a", "1"), tx.run(ADD, "b", "1"))
+
+    async with house(url) as writer:
+        with pytest.raises(StorageError, match="one statement after the other"):
+            await writer.do(Do(both_at_once))
+        assert (await writer.do(add(("c",)))).no == 2
+    assert await rows(url) == [("c", 2)]
 
 
 async def test_a_handle_that_was_kept_can_do_nothing(url: str) -> None:
