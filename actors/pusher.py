@@ -114,22 +114,21 @@ class Pusher:
                 tried.append((push, notification))
                 writes += (pushes.begin(push, next_at=self._next_at(push, now)), *made)
         await self._means.store.ask(Commit((*writes, pushes.forget_expired(now - KEPT_AFTER_EXPIRY))))
-        if phone is None or not tried:
+        if phone is None:
             return
-        results: list[Write] = []
         async with trio.open_nursery() as nursery:
             for push, notification in tried:
-                nursery.start_soon(self._try, phone, push, notification, results)
-        await self._means.store.ask(Commit(tuple(results)))
+                nursery.start_soon(self._try, phone, push, notification)
 
-    async def _try(self, phone: Phone, push: Push, notification: Notification, results: list[Write]) -> None:
+    async def _try(self, phone: Phone, push: Push, notification: Notification) -> None:
+        """Make one try, and write at once what came of it: what is known should not be tried again."""
         try:
             outcome = await phone.show(notification, self._means.clock.now())
         except Exception as raised:
             error = unwrap(raised)
             log.error("a push failed", exc_info=error, extra={"push": push.id})
             outcome = NotNow(why=f"Sending it failed unexpectedly ({type(error).__name__}).")
-        results.append(self._result(push, outcome, self._means.clock.now()))
+        await self._means.store.ask(Commit((self._result(push, outcome, self._means.clock.now()),)))
 
     def _result(self, push: Push, outcome: Outcome, now: datetime) -> Write:
         """What is written of a try."""

@@ -12,7 +12,7 @@ TOKEN = "qT7-Xw2mVb9_LkP4sRz8HdY3nJc6FgA1eUo5iKpQxZt"
 
 def test_help_names_every_noun_and_every_exit_code_and_teaches_by_example(machine: Machine) -> None:
     help = machine.run("--help").stdout
-    for noun in ["chat", "ask", "new", "stop", "remind", "reminders", "jobs", "runs", "notes", "spend", "pushes", "settings"]:
+    for noun in ["chat", "ask", "new", "stop", "runs", "notes", "spend", "settings", "serve", "migrate", "doctor"]:
         assert f"\n  {noun} " in help
         said = machine.call(noun, "-h")
         assert said.exit_code == 0 and "Example" in said.stdout

@@ -184,3 +184,11 @@ async def test_what_a_reminder_says_can_not_hijack_the_terminal(database_url: st
             await t.p.ntfy.shown(1)
         for said in (await t.said("reminders", "--over"), await t.said("pushes"), await t.said("pushes", "--json")):
             assert "\x1b" not in said and "\u202e" not in said
+
+
+def test_the_nouns_of_time_and_the_phone_teach_by_example(machine: Machine) -> None:
+    help = machine.call("--help").stdout
+    for noun in ("remind", "reminders", "jobs", "pushes"):
+        assert f"\n  {noun} " in help
+        said = machine.call(noun, "-h")
+        assert said.exit_code == 0 and "Example" in said.stdout
