@@ -52,7 +52,11 @@ class Config:
 
     def secrets(self) -> dict[str, str]:
         """What must never stand in a text, a log or an answer, by the name that is shown in its place."""
-        named = {"API TOKEN": self.token or _kept(self.token_file), "MODEL KEY": self.api_key, "DATABASE PASSWORD": _password(self.database_url)}
+        named = {
+            "API TOKEN": self.token or _kept(self.token_file),
+            "MODEL KEY": self.api_key,
+            "DATABASE PASSWORD": _password(self.database_url),
+        }
         return {name: secret for name, secret in named.items() if secret}
 
     @property
