@@ -42,7 +42,7 @@ class Config:
     host: str
     port: int
     hosts: tuple[str, ...]
-    """Names under which it is reached, beside its addresses and localhost."""
+    """Names that this server answers to besides localhost and addresses, in lower case."""
     model: str
     zone: ZoneInfo
     """The owner's zone until he chooses one."""
@@ -64,7 +64,7 @@ class Config:
     def secrets(self) -> dict[str, str]:
         """What must never stand in a text, a log or an answer, by the name that is shown in its place."""
         named = {
-            "API TOKEN": self.token,
+            "API TOKEN": self.token or _kept(self.token_file),
             "WAKE TOKEN": self.wake_token,
             "MODEL KEY": self.api_key,
             "DATABASE PASSWORD": _password(self.database_url),
@@ -229,6 +229,13 @@ class _Reading:
             except ValueError:
                 self.problems.append(f"{name} is a number above 0; it is {value!r}")
         return Limits(**given)  # type: ignore[arg-type]
+
+
+def _kept(token_file: Path) -> str | None:
+    try:
+        return token_file.read_text().strip()
+    except (OSError, ValueError):
+        return None
 
 
 def _password(url: str | None) -> str | None:
