@@ -14,14 +14,18 @@ class SettingsChange(Given, frozen=True):
     zone: str | msgspec.UnsetType = msgspec.UNSET
     day_limit_dollars: float | msgspec.UnsetType = msgspec.UNSET
     month_limit_dollars: float | msgspec.UnsetType = msgspec.UNSET
+    pushes: bool | msgspec.UnsetType = msgspec.UNSET
+    snooze_minutes: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Settings(Shown, frozen=True):
-    """What holds now. `zone` is a name of the IANA list."""
+    """What holds now. `zone` is a name of the IANA list; `pushes`: whether anything is pushed to the phone."""
 
     zone: str
     day_limit_dollars: float
     month_limit_dollars: float
+    pushes: bool
+    snooze_minutes: int
 
 
 async def read_settings(asked: Asked[Nothing, Nothing, Nothing]) -> Settings:
