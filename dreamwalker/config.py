@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import attrs
 
 from tools.limits import Limits
-from tools.redact import Redactor, SecretTooWeak
+from tools.redact import is_weak
 
 DEFAULT_PORT = 8765
 DEFAULT_MODEL = "claude-haiku-5-5"
@@ -115,7 +115,8 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
         limits=reading.limits(),
     )
     for name, secret in config.secrets().items():
-        reading.judge_secret(name, secret)
+        from_file = name == "API TOKEN" and config.token is None
+        reading.judge_secret(f"{name} in {config.token_file}" if from_file else name, secret)
     if reading.problems:
         listed = "\n".join(f"- {problem}" for problem in reading.problems)
         raise BadConfiguration(f"dreamwalker can't start with these settings of the environment:\n{listed}")
@@ -186,11 +187,9 @@ class _Reading:
         return value
 
     def judge_secret(self, name: str, secret: str) -> None:
-        try:
-            Redactor({name: secret})
-        except SecretTooWeak:
+        if is_weak(secret):
             self.problems.append(
-                f"the {name.lower()} can't be told from ordinary text, so it could not be kept out of answers and "
+                f"the {name} can't be told from ordinary text, so it could not be kept out of answers and "
                 "logs: use a longer, more random one (or none, for a model or a database that asks for none)"
             )
 

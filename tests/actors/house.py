@@ -26,7 +26,6 @@ from tools.limits import Limits
 from tools.phone import Phone
 from tools.redact import Redactor
 
-
 T = TypeVar("T")
 
 
