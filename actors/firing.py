@@ -12,6 +12,7 @@ import attrs
 
 from storage import conversations, inbox, slots, things
 from storage.operation import Bell, Commit, Write
+from storage.pushes import WAITS
 from storage.records import Fate, Thing
 from storage.slots import EndedRun
 from storage.text import dumps, loads
@@ -23,24 +24,17 @@ from tools.schedule import Slot
 from tools.things import fate_of_skipped
 from tools.zones import ZONE_DATA, said, span, zone_named
 
+_WHY_LATE = ", since dreamwalker slept or was stopped"
+
 
 class Pushes(Protocol):
-    """Makes the writes that put a push into the outbox. They belong into the commit of what they tell."""
+    """Makes the writes that put a push into the outbox. They belong into the commit of what they tell, with `WAITS`."""
 
     def push(
         self, *, id: str, kind: Literal["reminder", "report"], thing: int, title: str, text: str, now: datetime
     ) -> tuple[Write, ...]:
         """One push. `id` is the slot's key, so that a retry meets it; `thing` the reminder's or job's number."""
         ...
-
-
-class NoPushes:
-    """Pushes nothing: for a house without a phone."""
-
-    def push(
-        self, *, id: str, kind: Literal["reminder", "report"], thing: int, title: str, text: str, now: datetime
-    ) -> tuple[Write, ...]:
-        return ()
 
 
 def key_of(thing: int, slot: str) -> str:
@@ -106,8 +100,10 @@ class Firing:
             hops=thing.hops,
         )
         fate = _fate(thing, slot, now, fate="ran", conversation=None)
-        push = self.pushes.push(id=key, kind="reminder", thing=thing.id, title="", text=text, now=now)
-        return [slots.add(fate), *accepted.writes, *push], accepted.bells
+        title = f"Reminder, {slot.at.astimezone(zone_named(thing.zone)):%a %Y-%m-%d %H:%M}"
+        shown = thing.text if late <= self.limits.late_seconds else f"{thing.text}\n\n({span(late)} late{_WHY_LATE})"
+        push = self.pushes.push(id=key, kind="reminder", thing=thing.id, title=title, text=shown, now=now)
+        return [slots.add(fate), *accepted.writes, *push], (*accepted.bells, WAITS)
 
     def _run(
         self, thing: Thing, slot: Slot, reports: tuple[Fate, ...], now: datetime
@@ -173,7 +169,7 @@ class Firing:
         if ended.state == "done" or (ended.state == "failed" and not ended.failed_before):
             push = self.pushes.push(id=key, kind="report", thing=ended.thing, title=title, text=told, now=now)
             writes.extend(push)
-        return Commit((*writes, *notice.writes), notice.bells)
+        return Commit((*writes, *notice.writes), (*notice.bells, WAITS))
 
     def set_aside(self, due: Due, error: str, now: datetime) -> Commit:
         """Pause a thing that can't be reckoned with, and tell so, rather than to stumble over it again and again."""
@@ -200,7 +196,7 @@ class Firing:
         when = said(at, zone_named(thing.zone))
         if late_seconds <= self.limits.late_seconds:
             return f"{when}:"
-        return f"{when}, so {span(late_seconds)} late, since dreamwalker slept or was stopped:"
+        return f"{when}, so {span(late_seconds)} late{_WHY_LATE}:"
 
     def _cut(self, report: str) -> str:
         limit = self.limits.report_characters

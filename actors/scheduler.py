@@ -44,7 +44,9 @@ class Means(Protocol):
     store: Store
     clock: Clock
     limits: Limits
-    pushes: Pushes
+
+    @property
+    def pushes(self) -> Pushes: ...
 
 
 class Scheduler:

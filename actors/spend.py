@@ -14,7 +14,7 @@ import attrs
 
 from storage import spend
 from storage.operation import Write
-from tools.model import Model, ModelReply, ModelRequest, Usage
+from tools.model import Model, ModelError, ModelReply, ModelRequest, Usage
 
 
 class Prices(Protocol):
@@ -114,6 +114,16 @@ class Guard:
                 searches=usage.searches,
             ),
         )
+
+    def settle_lost(self, reservation: Reservation, error: ModelError) -> tuple[Write, ...]:
+        """What an answer that never came has cost, as writes.
+
+        Nothing, if surely nothing is billed; the whole bill of an answer that came but can't be used. An answer that
+        broke off was billed to an end that nobody saw: its reservation stands.
+        """
+        if error.usage is None:
+            return self.settle(reservation, Usage())
+        return self.settle(reservation, error.usage) if error.kind in ("empty", "refused") else ()
 
     def _worst(self, request: ModelRequest) -> int:
         fixed_bytes = len(request.system.encode()) + sum(len(str(tool).encode()) for tool in request.tools)

@@ -6,6 +6,7 @@ The SDK builds, signs and sends the request and reads HTTP errors; the events of
 answer is kept as it streamed: a tool use whose JSON broke off needs a fate, and the SDK's own parser has none.
 """
 
+import functools
 import importlib
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -115,7 +116,7 @@ class Claude:
 
     async def warm(self) -> None:
         """Import the SDK, which takes a second or two, in a thread. `ask` does it by itself if need be."""
-        await trio.to_thread.run_sync(_import_sdk)
+        await trio.to_thread.run_sync(_import_sdk, abandon_on_cancel=True)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
         credentials = self._credentials.current
@@ -129,9 +130,11 @@ class Claude:
         except ModelError:
             raise
         except Exception as error:
+            failed = from_sdk(error, usage=answer.usage, api_key=credentials.api_key)
+            if failed is None:
+                raise
             if not answer.complete:  # once it has said why it stopped, nothing is missing
-                failed = from_sdk(error, usage=answer.usage, api_key=credentials.api_key)
-                raise failed or error from None
+                raise failed from None
         if thrown is not None:
             raise thrown
         return answer.reply()
@@ -161,7 +164,7 @@ class Claude:
         http_client = httpx2.AsyncClient(
             timeout=httpx2.Timeout(self._silence_seconds, connect=self._connect_seconds),
             limits=httpx2.Limits(max_connections=None),
-            verify=_trusting(httpx2.create_ssl_context(trust_env=False), self._extra_ca_file),
+            verify=_trusted(self._extra_ca_file),
             trust_env=False,
             event_hooks={"request": [_drop_foreign_headers]},
         )
@@ -232,12 +235,14 @@ def _import_sdk() -> Any:
     return importlib.import_module("anthropic")
 
 
-def _trusting(context: ssl.SSLContext, extra_ca_file: Path | None) -> ssl.SSLContext:
+@functools.cache
+def _trusted(extra_ca_file: Path | None) -> ssl.SSLContext:
+    """The usual authorities and those in the file. Made once: it takes longer than all the rest of a client."""
+    context: ssl.SSLContext = importlib.import_module("httpx2").create_ssl_context(trust_env=False)
     if extra_ca_file is not None:
         try:
             context.load_verify_locations(cafile=extra_ca_file)
         except (OSError, ssl.SSLError):
-            raise ModelError(
-                "unreachable", f"The file of extra certificates, {extra_ca_file}, cannot be read."
-            ) from None
+            words = f"The file of extra certificates, {extra_ca_file}, cannot be read."
+            raise ModelError("unreachable", words) from None
     return context

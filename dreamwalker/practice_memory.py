@@ -24,23 +24,23 @@ class Wish:
 _QUESTION_WORD = "(when|where|what|who|whose|which|how|if|whether|why)"
 NOTE_LEAD = phrases(
     "(remember|remembering|memorise|memorize|memorizing|note|noting|save|saving|store|storing|record|log|know|learn)",
-    "(make|making|take|taking|write|writing|add|create|save|keep|leave|put) (me|up|down)? (a|an|another|the|this|that|it)?"
-    " (new|quick|short|mental|little)? (note|memo|record)",
+    "(make|making|take|taking|write|writing|add|create|save|keep|leave|put) (me|up|down)?"
+    " (a|an|another|the|this|that|it)? (new|quick|short|mental|little)? (note|memo|record)",
     "(jot|jotting|write|writing|note|put|get|take|scribble) (this|that|it)? (down|up)",
     "write (this|that|it)",
     "(keep|bear|have|hold|keeping|bearing) (this|that|it)? in (your|my)? (mind|memory)",
-    "(don't|do not|never|not|let's not) ever? (forget|forgetting)",
+    "(don't|do not|never|not|let's not) (you|ever)? (forget|forgetting)",
+    "(keep|hold|leave) (this|that|it) (safe|somewhere)?",
     "(put|add|enter|write|copy|putting|adding) (this|that|it|the following)? (in|to|into|down in|on) (my|the|your)"
     " (notes|note|memory|list)",
     "for (future|later|the|your|further) (reference|record|use|information|notes)",
     "(for later|fyi|new note|memo|note to self|heads up|quick note)",
     "(just|so)? so that? you know",
     "you should know",
-    "(it's|it is|it might be|this is) (worth|important|good|useful) (to (know|remember)|knowing|remembering|noting)?",
-    "(i want|i'd like|let) (you|me)? (to (know|tell you|note)|tell you)",
+    "(it's|it is|it might be|this is) (worth|important|good|useful) (to know|to remember|knowing|remembering|noting)?",
+    "(i want|i wanted|i'd like|i would like|let) (you|me)? (to know|to tell you|to note|tell you)",
     "(i have to|i need to|i should|i must) (tell|inform) you",
-    "here (is|'s) (something|a fact|one thing|some info)",
-    "here's (something|a fact|one thing|some info)",
+    "(here is|here's) (something|a fact|one thing|some info)",
 )
 _LINK_WORDS = (
     "that|this|the fact|the following|down|for me|of|in my notes|to remember|somewhere|saying|which says|as a note|"
@@ -48,16 +48,27 @@ _LINK_WORDS = (
 )
 _LINK = rf"(?:[\s,:;\"'-]|(?:{_LINK_WORDS})\b)*"
 _NOTE_TAIL = (
-    r"^(?P<text>.+?)[\s,;:.!–-]+(?:(?:and|so|but|please|just|can you|could you|you should)\s+)*(?:remember|note|save|store|"
-    r"memori[sz]e|record|keep|jot|don't forget|do not forget|write)(?:\s+(?:that|this|it|to|in|my|your|the|notes?|mind|"
-    r"memory|down|for|me|later|please|somewhere))*$"
+    r"^(?P<text>.+?)[\s,;:.!–-]+(?:(?:and|so|but|please|just|can you|could you|you should)\s+)*"
+    r"(?:remember|note|save|store|memori[sz]e|record|keep|jot|don't forget|do not forget|write)"
+    r"(?:\s+(?:that|this|it|to|in|my|your|the|notes?|mind|memory|down|for|me|later|please|somewhere))*$"
 )
+_KEEP = rf"^(?:\S+\s+){{1,6}}(?:remember|note down|keep in mind|not forget)\b{_LINK}(?P<text>\S.+)$"
 _STATEMENT = (
-    r"^(?:my|our|the|i|we|he|she|his|her|their|there|it)\b.{1,60}?(?:\b(?:is|are|was|were|has|have|lives?|likes?|loves?|hates?|"
-    r"works?|prefers?|moved|called|starts?|ends?|comes?|goes|am|born|owes?|parked|put|left|hid|visits?|weighs?|takes?|"
-    r"means?|costs?|bought|need|can't|cannot|won't|don't|doesn't|closes?|opens?|leaves?|arrives?)\b|'s\b|'m\b|'ve\b)"
+    r"^(?:[\w'-]+[\s,:]+){1,7}?(?:is|are|was|were|has|have|lives?|likes?|loves?|hates?|works?|prefers?|moved|called|starts?|ends?|"
+    r"comes?|goes|am|born|owes?|parked|put|left|hid|visits?|weighs?|takes?|means?|costs?|bought|must|can't|cannot|won't|don't|"
+    r"doesn't|closes?|opens?|leaves?|arrives?|needs?|eats?|drinks?|speaks?|plays?|drives?|married|works)\b.*\w|"
+    r"^(?:my|our|his|her|their) [^:]{2,60}:\s*\S|"
+    r"^(?:i'm|i've|we're|we've|there's|it's|he's|she's|they're)\b.+ "
 )
-_WISHING = phrases("i (want|need|would|'d|have to|am looking|wonder|wish|guess)", "i'd", "i'm looking")
+_ASKING = phrases(
+    "(when|where|what|who|whose|which|how|why|whats|whens|wheres|what's|when's|where's|who's|do|does|did|is|are|was|were)",
+    "(have|has|had|any|recall|find|search|check|look|see if|go through)",
+    "(refresh my memory|help me remember|jog my memory)",
+    "(tell|give|show|remind) me",
+    "i (forgot|forget|can't (remember|recall)|don't (remember|know|recall)|need|am looking for)",
+    "i'm looking for",
+)
+_WISHING = phrases("i (want|need|would|have to|am looking|wonder|wish|guess)", "(i'd|i'm looking)")
 
 
 def is_note(text: str) -> bool:
@@ -68,7 +79,7 @@ def is_note(text: str) -> bool:
 def remember(text: str, *, question: bool) -> Wish | None:
     """Something to note, said as a request or as a plain statement about the owner's world."""
     lead = find(rf"^{NOTE_LEAD}", text)
-    if question and (lead is None or find(rf"^remember {_QUESTION_WORD}\b", text)):
+    if find(rf"\bremember {phrases(_QUESTION_WORD)}", text) or (question and lead is None):
         return None
     titled = find(
         rf"^{NOTE_LEAD} (?:called|titled|named|with the title|under|headed) [\"']?(?P<title>.+?)[\"']?"
@@ -81,7 +92,9 @@ def remember(text: str, *, question: bool) -> Wish | None:
         return _note(said["text"])
     if tail := find(_NOTE_TAIL, text):
         return _note(tail["text"])
-    if not question and find(_STATEMENT, text) and not find(rf"^{_WISHING}", text):
+    if not question and (keyword := find(_KEEP, text)):
+        return _note(keyword["text"])
+    if not question and find(_STATEMENT, text) and not find(rf"^(?:{_WISHING}|{_ASKING})", text):
         return _note(text)
     return None
 
@@ -93,19 +106,24 @@ def _note(text: str, title: str = "") -> Wish | None:
     return Wish(kind="remember", parts={"title": short(title or text.rstrip(".!"), TITLE_CHARACTERS), "text": text})
 
 
-_SAYING = "(say|said|tell|told|mention|mentioned|talk|talked|talking|discuss|discussed|speak|spoken|spoke|write|wrote)"
+_SAYING = (
+    r"(say\w*|said|tell\w*|told|mention\w*|talk\w*|discuss\w*|speak\w*|spoke\w*|"
+    r"writ\w*|wrote|ask\w*|chat\w*|bring\w*|brought)"
+)
 _HISTORY = phrases(
-    f"(did|have|had|has|were|was) (i|we|you) (ever|already|just|once|really|previously|not)? {_SAYING}",
-    f"(i|we|you) (ever|already|just|once|have|had)? (said|told you|mentioned|talked about|discussed|spoke|asked you)",
-    "(our|the|my|this|past|previous|earlier|old|chat|message) * (conversation|conversations|chat|chats|discussion|history)",
-    "(our|past|previous|earlier|old) (messages|talks)",
-    "last time we",
+    f"(did|have|had|has|were|was|am) (i|we|you) * {_SAYING}",
+    "(i|we|you|i've|we've|you've|i'd) (ever|already|just|once|have|had|last)?"
+    " (said|told you|told|mentioned|discussed|spoke|wrote|asked|talked)",
+    "(our|the|my|this|past|previous|earlier|old|chat|message) *"
+    " (conversation|conversations|chat|chats|discussion|history)",
+    "(our|past|previous|earlier|old|my) (messages|talks|discussions)",
+    "last time (we|i)",
+    "(me|us|my) (saying|mentioning|telling|asking|talking|writing)",
     "(did|has) (that|it|this) (come|came) up",
-    "(in|from) (our|the|an|a|some) (earlier|old|last|previous) *? (message|messages|talk|chat)",
+    "(in|from) (our|the|an|a|some) (earlier|old|last|previous) * (message|messages|talk|chat)",
 )
-_ABOUT = (
-    r"\b(?:about|regarding|concerning|on the (?:subject|topic) of|mention(?:ed)?|discuss(?:ed)?|for)\s+(?P<topic>.+)$"
-)
+_ABOUT = r"\b(?:about|regarding|concerning|on the (?:subject|topic) of|mention(?:ed)?|discuss(?:ed)?)\s+(?P<topic>.+)$"
+_FOR = r"\b(?:search|look|check|dig|find|notes?|history|chats?|conversations?|messages)\b.*?\bfor\s+(?P<topic>.+)$"
 
 
 def history(text: str) -> Wish | None:
@@ -113,43 +131,48 @@ def history(text: str) -> Wish | None:
     return _query("history", text) if find(_HISTORY, text) else None
 
 
-_SHOW = "(list|show|see|display|give|tell|read|what|what's|which|have|view|print|any|open|overview|are|got)"
+_SHOW = "(list|show|see|display|give|tell|read|what|what's|which|have|view|print|any|open|are|got|how many)"
+_KEPT = "(noted|saved|stored|written down|kept|remembered)"
+_ALL_NOTES = phrases(
+    f"{_SHOW} * (all|every)? (my|the|your|of)? notes",
+    f"(what|what've|everything) (have|did)? (you|i|you've|i've) (have|got)? * {_KEPT}",
+    "(notes|note) (list|overview|titles)",
+    "(overview|list|summary|titles) of (all|every)? (my|the|your|of)? notes",
+)
+_ALL_KNOWN = phrases("what (all|else)? do you (know|remember) (about me|so far|already|of me)?")
+_OF_SOMETHING = (
+    r"\b(?:about|on|for|regarding|with|called|titled|named|of)\s+"
+    r"(?!(?:(?:all|my|the|your)\s+)*notes\b|(?:me|today|all|everything)\b)\S"
+)
+_ALL_REMINDERS = phrases(f"{_SHOW} * reminders", "reminders (are|do) (there|i have)")
+_ALL_JOBS = phrases(f"{_SHOW} * (jobs|schedules)")
 
 
 def lists(text: str) -> Wish | None:
     """A wish to see all notes, reminders or jobs, or to read one note by its name."""
     if (wish := _one_note(text)) is not None:
         return wish
-    about = find(
-        r"\b(?:about|on|for|regarding|with|called|titled|named|of)\s+(?!(?:me|today|all|everything)\b)\S", text
-    )
-    all_notes = phrases(
-        f"{_SHOW} * (all|every)? *? notes",
-        "(what|everything) (have|'ve|did)? (you|i) (have|'ve|got)? *? (noted|saved|stored|written down|kept|remembered)",
-        "what do you (know|remember) (about me|so far|already|of me)?$",
-        "(notes|note) (list|overview)",
-    )
-    if find(r"^(?:(?:all|my|the|of)\s+)*notes$", text) or (about is None and find(all_notes, text)):
+    if find(rf"^(?:(?:all|my|the|of)\s+)*notes$|^{_ALL_KNOWN}$", text):
         return Wish(kind="list_notes")
-    if find(
-        rf"^(?:my |all )*reminders$|{phrases(f'{_SHOW} * *? reminders', 'reminders (are|do) (there|i have)')}", text
-    ):
+    if find(_ALL_NOTES, text) and not find(_OF_SOMETHING, text):
+        return Wish(kind="list_notes")
+    if find(rf"^(?:my |all )*reminders$|{_ALL_REMINDERS}", text):
         return Wish(kind="list_reminders")
-    if find(rf"^(?:my |all )*(?:jobs|schedules)$|{phrases(f'{_SHOW} * *? (jobs|schedules)')}", text):
-        return Wish(kind="list_jobs")
-    return None
+    return Wish(kind="list_jobs") if find(rf"^(?:my |all )*(?:jobs|schedules)$|{_ALL_JOBS}", text) else None
+
+
+_READ = (
+    r"\b(?:read|open|show|display|see|view|fetch|give|pull up|bring up)(?: me)?(?: out| aloud| up)?"
+    r"(?: the| my| that)?(?: full| whole| entire| complete)?"
+)
+_NAMED = r"(?:called |titled |named |about |on |for |with the title )?[\"']?(?!to\b)(?P<name>.+?)[\"']?$"
 
 
 def _one_note(text: str) -> Wish | None:
-    read = "(read|open|show|display|see|view|fetch|pull up|bring up)"
-    named = find(
-        rf"\b{read} (?:me )?(?:the |my |that )?note (?:called |titled |named |about |on |for |with the title )?"
-        r"[\"']?(?!to\b)(?P<name>.+?)[\"']?$",
-        text,
-    )
-    named = named or find(rf"\b{read} (?:me )?(?:the |my |that )(?P<name>(?!notes?\b).+?) note$", text)
-    named = named or find(
-        r"\bwhat does (?:the |my )(?:note (?:on |about |called )?)?(?P<name>.+?)(?: note)? say$", text
+    named = (
+        find(rf"{_READ} note {_NAMED}", text)
+        or find(rf"{_READ} (?P<name>(?!notes?\b).+?) note$", text)
+        or find(r"\bwhat does (?:the |my )(?:note (?:on |about |called )?)?(?P<name>.+?)(?: note)? say$", text)
     )
     if named is None or not find(r"\bnote\b", text):
         return None
@@ -157,16 +180,10 @@ def _one_note(text: str) -> Wish | None:
     return Wish(kind="read_note", parts={"title": sentence(named["name"]).rstrip("."), "query": query})
 
 
-_ASKING = phrases(
-    "(when|where|what|who|whose|which|how|why|whats|whens|wheres|what's|when's|where's|who's|do|does|did|is|are|was|were)",
-    "(have|has|had|any|recall|find|search|check|look|see if|go through|refresh my memory|help me remember|jog my memory)",
-    "(tell|give|show|remind) me",
-    "i (forgot|forget|can't (remember|recall)|don't (remember|know|recall)|need|am looking for)",
-    "i'm looking for",
-)
 _STILL = phrases(
     "remind me (of|what|when|where|who|which|how|again)",
     "i (forgot|forget|can't (remember|recall)|don't (remember|recall))",
+    "(i'm|i am) trying to (remember|recall)",
     "(look|search|check|go|see|dig) (in|into|through|up|at)? (my|your|the) (notes|note|memory)",
 )
 
@@ -181,8 +198,11 @@ def recall(text: str, *, question: bool) -> Wish | None:
     return _query("recall", text) if question or find(rf"^{_ASKING}", text) else None
 
 
+_IN_NOTES = phrases("in (my|your|the) (notes|note|memory)")
+
+
 def _query(kind: str, text: str) -> Wish | None:
-    text = without(phrases("in (my|your|the) (notes|note|memory)"), text)
-    topic = find(_ABOUT, text)
+    text = without(_IN_NOTES, text)
+    topic = find(_ABOUT, text) or find(_FOR, text)
     words = content_words(topic["topic"] if topic else text) or content_words(text)
     return Wish(kind=kind, parts={"query": " ".join(words[:QUERY_WORDS])}) if words else None

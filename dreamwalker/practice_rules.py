@@ -27,7 +27,7 @@ def understand(text: str, now: datetime | None, *, waiting_for: str = "") -> Wis
     if waiting_for and now and (when := find_when(core, now)) and len(core.split()) <= WORDS_OF_A_TIME:
         return Wish(kind="remind", parts={"when": _wall(when.at), "text": waiting_for})
     if not core:
-        return Wish(kind="hello")
+        return Wish(kind="hello" if find(r"\b(?:hi|hey|hello)\b", whole) else "unknown")
     return (
         _long(core)
         or _ask_agent(core)
@@ -51,7 +51,8 @@ def _wall(moment: datetime) -> str:
 
 
 _HELLO = phrases(
-    "(hello|hi|hey|hiya|yo|servus|moin|greetings|good (morning|afternoon|evening|day)) (there|dreamwalker|again|you|all)?",
+    "(hello|hi|hey|hiya|yo|servus|moin|greetings) (there|dreamwalker|again|you|all)?",
+    "good (morning|afternoon|evening|day) (there|dreamwalker|to you)?",
     "how are you *",
     "(how's|how is) it going",
     "what's up",
@@ -59,46 +60,54 @@ _HELLO = phrases(
 )
 _PRAISE = "(great|perfect|nice|cool|good|super|awesome|excellent|lovely|brilliant|wonderful|fantastic|well done)"
 _THANKS = phrases(
-    "many? (thanks|thank you|thx|ta|cheers|danke)",
+    "(ok|okay|oh|ah|great|cool|perfect|nice|alright|many)? (thanks|thank you|thx|cheers|danke)",
     f"(that's|that is|very|this is)? {_PRAISE} (job|work|one|stuff|thanks|thank you)?",
 )
 _BYE = phrases(
-    "(bye|good ?bye|cya|see (you|ya)|good night|take care|that's (all|it)|until later|talk later) (bye|later|tomorrow|for now)?"
+    "(bye|goodbye|good bye|cya|see you|see ya|good night|take care|that's all|that's it|until later|talk later)"
+    " (bye|later|tomorrow|for now)?"
 )
 _HELP = phrases(
-    "(help|commands|menu|usage|instructions|examples)$",
-    "help me out$",
     "what (else|all)? (can|could|do|should|may) (i|you) (do|say|understand|try|ask|know how|offer|type|help)",
     "(what|who) are you",
+    "who am i (talking|speaking|writing) (to|with)",
     "how (do|does|can) (you|this|i|it) (use|work|get started|start)",
     "how do i (use|talk to) (you|this)",
     "are you (an|a)? (real|ai|human|bot|robot|person|claude|practice|machine|chatbot)",
     "your (features|abilities|capabilities|commands|functions|skills)",
-    "(show|give|tell) me *? (help|commands|examples|features)",
+    "(show|give|tell) me * (help|commands|examples|features)",
+    "(what|which) (commands|phrases|features|tricks)",
+)
+_HELP_ALONE = phrases(
+    "(help|commands|menu|usage|instructions|examples)",
+    "(can|could|do|will|would|how can|how could|how do)? (i need|you|some|please)? (some|to)?"
+    " help (me|us)? (out|please)?",
+    "what is this (for|about|thing)?",
 )
 
 
 def _small_talk(text: str) -> Wish | None:
-    if find(rf"^{_HELLO}[\s,.!]*$", text):
+    if find(rf"^(?:{_HELLO}[\s,.!?]*)+$", text):
         return Wish(kind="hello")
     if find(rf"^{_THANKS}", text) and len(text) < 50 and not find(r"\b(?:remember|remind|note|ask|look)\b", text):
         return Wish(kind="thanks")
     if find(rf"^{_BYE}$", text):
         return Wish(kind="bye")
-    return Wish(kind="help") if find(_HELP, text) else None
+    return Wish(kind="help") if find(rf"{_HELP}|^{_HELP_ALONE}$", text) else None
+
+
+_TOLD = "(story|text|tale|poem|essay|answer|reply|novel|article|letter)"
+_STORY = phrases(
+    f"(long|longer|endless|huge|big) * {_TOLD}",
+    f"(write|tell|make up|invent) * * {_TOLD}",
+    "(talk|write|go on|say) (for|on|something)? (a|and|very|really)? (while|long)",
+)
 
 
 def _long(text: str) -> Wish | None:
     if match := find(r"\bcount(?:ing)?\b.{0,30}?\b(?:to|till|until|through) (\d+)", text):
         return Wish(kind="count", parts={"count": str(min(int(match[1]), COUNT_MAX))})
-    told = "(story|text|tale|poem|essay|answer|reply|novel|article|letter)"
-    if find(phrases(f"(long|longer|endless|huge|big) * {told}", f"(write|tell|make up|invent) * * {told}"), text):
-        return Wish(kind="story")
-    return (
-        Wish(kind="story")
-        if find(phrases("(talk|write|go on) (for|on) (a|and|something) (while|long)"), text)
-        else None
-    )
+    return Wish(kind="story") if find(_STORY, text) and not find_schedule(text) else None
 
 
 _NO_NAME = (
@@ -114,14 +123,20 @@ _TELL = phrases(
 _LINKS = r"(?:to|about|whether|if|how|what|when|where|why|who|which|for|that)"
 
 
+_MAYBE = "(?:could|can|would|will|should|might|(?:i have )?(?:a )?question (?:for|to))"
+_TO_AGENT = (
+    rf"{_TELL} {_NAME}[- ]agent\b[\s,:]*(?P<asked>.*)$",
+    rf"{_TELL} (?:the |my )?agent (?:called |named |for )?@?(?P<name>[\w-]+)[\s,:]*(?P<asked>.*)$",
+    rf"^{_MAYBE} {_NAME}[- ]agent[\s:,]+(?P<asked>.*)$",
+    rf"^{_NAME}[- ]agent[:,] (?P<asked>.*)$",
+    r"^(?:(?:ask|tell|message|ping) )?@(?P<name>[\w-]+)[\s,:]+(?P<asked>.*)$",
+    rf"^(?:ask|tell|message|ping|consult) {_NAME}(?:[,:] | (?={_LINKS}\b))(?P<asked>.*)$",
+    r"^(?:what|how) (?:does|would|did) the (?P<name>[\w-]+)[- ]agent \w+\s*(?P<asked>.*)$",
+)
+
+
 def _ask_agent(text: str) -> Wish | None:
-    match = (
-        find(rf"{_TELL} {_NAME}[- ]agent\b[\s,:]*(?P<asked>.*)$", text)
-        or find(rf"{_TELL} (?:the |my )?agent (?:called |named |for )?@?(?P<name>[\w-]+)[\s,:]*(?P<asked>.*)$", text)
-        or find(r"^@(?P<name>[\w-]+)[\s,:]+(?P<asked>.*)$", text)
-        or find(rf"^(?:ask|tell|message|ping|consult) {_NAME}(?:[,:] | (?={_LINKS}\b))(?P<asked>.*)$", text)
-        or find(r"^(?:what|how) (?:does|would|did) the (?P<name>[\w-]+)[- ]agent \w+\s*(?P<asked>.*)$", text)
-    )
+    match = next((match for pattern in _TO_AGENT if (match := find(pattern, text))), None)
     if match is None:
         return None
     asked = re.sub(r"^(?:to|that|and ask(?: it| them)?|a question)[\s:]+", "", match["asked"], flags=re.IGNORECASE)
@@ -138,45 +153,51 @@ _CHOICE = phrases(
 
 def _choose(text: str) -> Wish | None:
     match = find(rf"^{_CHOICE}[\s,:]*(?P<asked>.*)$", text)
-    if match is None:
+    if match is None or find_schedule(text):
         return None
     asked = match["asked"] or "shall I go on"
     between = r"\s+(?:or|and)\s+|,\s*" if find(r"\b(?:between|choose|pick|choice)\b", text) else r"\s+or\s+|,\s*"
-    options = [re.sub(r"^(?:i (?:want|like|prefer)|to)\s+", "", part.strip(" ,")) for part in re.split(between, asked)][
-        :4
-    ]
+    parts = [part.strip(" ,") for part in re.split(between, asked)][:4]
+    options = [re.sub(r"^(?:i (?:want|like|prefer)|to)\s+", "", part, flags=re.IGNORECASE) for part in parts]
     if len(options) < 2 or any(len(option) > OPTION_CHARACTERS for option in options):
         options = ["Yes", "No"]
+    else:
+        asked = " or ".join(options)
     return Wish(kind="choose", parts={"question": sentence(asked).rstrip(".") + "?", "options": "\n".join(options)})
 
 
 _REMIND = phrases(
-    "(remind|reminding|ping|pinging|nudge|nudging|alert|notify|buzz|poke|wake|waking) me up?",
-    "(set|make|create|add|need|want|have|put|setting) (up|in|me)? (an|a|another|the)? *? (reminder|alarm)",
+    "(remind|reminding|ping|pinging|nudge|nudging|alert|notify|buzz|poke|wake|waking) (me|us|myself) up?",
+    "(set|make|create|add|need|want|have|put|setting) (up|in|me)? (an|a|another|the)? * (reminder|alarm)",
     "(reminder|alarm) (for|at|to|about|that)?",
     "(don't|do not|never) let me forget",
     "let me know (at|in|on|when|tomorrow|tonight)",
+    "be reminded (of|to|about)?",
 )
 _AROUND_START = (
-    r"^(?:(?:i|you|to|that|the|for|so|must|need|have|should|mustn't|remember|don't|do not|forget|not|me|it|up|saying|about|"
-    r"of|on|at|and)\b[\s,:]*)+"
+    r"^(?:(?:i|you|to|that|for|so|must|need|have|should|mustn't|remember|don't|do not|forget|not|me|it|up|saying|"
+    r"about|of|on|at|and)\b[\s,:]*)+"
 )
 _AROUND_END = r"(?:[\s,;:-]+(?:to|that|at|on|about|for|and|by|in|of|the|set|a|me))+$"
+_TO_DO = (
+    phrases(
+        "(remember|i must remember|i have to remember|i need to remember)",
+        "(not|don't|never) (you|let me|ever)? forget",
+    )
+    + r"[\s,:]+(?:to|about)\b"
+)
 
 
 def _to_do(text: str, now: datetime | None) -> Wish | None:
-    """ "Remember to …" and "don't forget to …" at a time are reminders; without one they are notes."""
-    to_do = find(
-        rf"^{phrases('remember', '(do not|don' + chr(39) + 't|never) forget', 'i (must|have to|need to) remember')} to ",
-        text,
-    )
+    """ "Remember to …", "don't forget to …" and "tell me to …" at a time are reminders."""
+    to_do = find(rf"^{_TO_DO}|\b(?:i|me) (?:don't|do not) forget to\b|\btell me to\b", text)
     if to_do is None or now is None or not (find_when(text, now) or find_schedule(text)):
         return None
-    return _reminder(text[to_do.end() :], now)
+    return _reminder(f"{text[: to_do.start()]} {text[to_do.end() :]}", now)
 
 
 def _remind(text: str, now: datetime | None) -> Wish | None:
-    if not find(_REMIND, text) or find(phrases("(list|show|which|what|see|any) * *? reminders"), text):
+    if not find(_REMIND, text) or memory.lists(text):
         return None
     return _reminder(text, now)
 
@@ -190,9 +211,9 @@ def _reminder(text: str, now: datetime | None) -> Wish:
     parts = {"text": about or ("Wake up." if find(r"\bwake|alarm", text) else "You wanted to be reminded.")}
     if schedule:
         return Wish(kind="remind", parts=parts | {"rule": schedule.rule, "words": schedule.words})
-    return (
-        Wish(kind="remind", parts=parts | {"when": _wall(when.at)}) if when else Wish(kind="remind_when", parts=parts)
-    )
+    if when:
+        return Wish(kind="remind", parts=parts | {"when": _wall(when.at)})
+    return Wish(kind="remind_when", parts=parts)
 
 
 _STATES = r"^(?:i|we|he|she|they|it|there|my|our|his|her|their|the)\b(?!(?: would|'d)? (?:want|need|like))"
@@ -219,28 +240,32 @@ def _schedule(text: str, *, question: bool) -> Wish | None:
 
 _WEB = (
     phrases(
-        "(online|internet|the web|the net|google|wikipedia|website|webpage|web (site|page)|url|browse|browser|download)",
+        "(online|internet|the web|the net|google|wikipedia|website|webpage|web site|web page|url|browse|browser)",
         "(weather|forecast|news|headlines|stock (price|prices|market)|exchange rate)",
     )
     + r"|https?://|\bwww\.|\b[a-z0-9-]+\.(?:com|org|net|io|at|de|dev|info)\b"
 )
 _SEEK = phrases(
     "(look|looking|find|search) (this|that|it|them|something)? (up|out)",
-    "(research|investigate|delegate|researching|investigating|look into|look for|search for|search|dig up|read up on|compare)",
+    "(research|investigate|delegate|researching|investigating|look into|look for|search for|search)",
+    "(dig up|read up on|compare|download)",
     "(have|let|send|get|use|start|ask) (a|the) worker",
     "find (me|us)? (a|an|the|some|cheap|good|the best)",
 )
-_TO_WORKER = r"^(?:delegate(?: this| that)?(?: to a worker)?|(?:have|let|get|send|use|start|ask) (?:a|the) worker(?: to)?)[\s,:]*"
+_TO_WORKER = (
+    r"^(?:delegate(?: this| that)?(?: to a worker)?|"
+    r"(?:have|let|get|send|use|start|ask) (?:a|the) worker(?: to)?)[\s,:]*"
+)
+
+
+_FOR_ME = phrases("(for|tell|give|send|show|find) me", "i (want|need|would like) to", "i (want|need)")
+_ONLINE = phrases("(online|internet|the web|google)") + r"|https?://"
 
 
 def _look_up(text: str) -> Wish | None:
     """Anything that needs the internet, or is to be found out without being the owner's own matter."""
-    of_mine = without(
-        phrases("(for|tell|give|send|show|find) me", "i (want|need|would like) to", "i (want|need)"), text
-    )
-    mine = find(r"\b(?:my|our|i|me|notes?)\b", of_mine)
-    open_web = find(phrases("(online|internet|the web|google)") + r"|https?://", text)
-    if not (open_web or (find(_WEB, text) and not find(r"\bmy\b", text)) or (find(_SEEK, text) and not mine)):
+    mine = find(r"\b(?:my|our|i|me|notes?)\b", without(_FOR_ME, text))
+    web = find(_WEB, text) and not find(r"\bmy\b", text)
+    if not (find(_ONLINE, text) or web or (find(_SEEK, text) and not mine)):
         return None
-    task = sentence(re.sub(_TO_WORKER, "", text, flags=re.IGNORECASE))
-    return Wish(kind="look_up", parts={"task": task})
+    return Wish(kind="look_up", parts={"task": sentence(re.sub(_TO_WORKER, "", text, flags=re.IGNORECASE))})

@@ -56,7 +56,7 @@ class _Clock:
     minute: int
     sure: bool
     """Whether morning or afternoon was said, or follows from the number."""
-    span: tuple[int, int]
+    spans: tuple[tuple[int, int], ...]
 
 
 def find_when(text: str, now: datetime) -> When | None:
@@ -66,7 +66,7 @@ def find_when(text: str, now: datetime) -> When | None:
         clock = _find_clock(rest) if match[2].lower()[0] in "dw" or match[2].lower().startswith("mo") else None
         if clock is None:
             return When(at=later, rest=rest)
-        return When(at=_moment(later.date(), clock, now), rest=_without(rest, [clock.span]))
+        return When(at=_moment(later.date(), clock, now), rest=_without(rest, [*clock.spans]))
     day, spans = None, []
     for pattern, read in _DATES:
         if match := _search(pattern, text):
@@ -78,7 +78,7 @@ def find_when(text: str, now: datetime) -> When | None:
     if clock is None and day is None:
         return None
     if clock is not None:
-        spans.append(clock.span)
+        spans.extend(clock.spans)
     return When(at=_moment(day, clock, now), rest=_without(text, spans))
 
 
@@ -92,7 +92,7 @@ def find_schedule(text: str) -> Schedule | None:
             hour = clock.hour if clock else DAY_PARTS[part[1].lower()] if part else DEFAULT_HOUR
             if clock and not clock.sure and part and DAY_PARTS[part[1].lower()] >= 12 and hour < 12:
                 hour += 12
-            spans = [match.span(), *([clock.span] if clock else [])]
+            spans = [match.span(), *(clock.spans if clock else ())]
             words = " ".join(text[start:end].strip() for start, end in sorted(spans))
             minute = clock.minute if clock else 0
             return Schedule(rule=rule(match, hour, minute), words=words, rest=_without(text, spans))
@@ -133,8 +133,18 @@ def _find_clock(text: str) -> _Clock | None:
         if match := _search(pattern, text):
             found = read(match)
             if found is not None and found[0] < 24 and found[1] < 60:
-                return _Clock(hour=found[0], minute=found[1], sure=found[2], span=match.span())
+                clock = _Clock(hour=found[0], minute=found[1], sure=found[2], spans=(match.span(),))
+                return clock if clock.sure else _with_part(clock, text)
     return None
+
+
+def _with_part(clock: _Clock, text: str) -> _Clock:
+    """A doubtful hour made sure by a part of the day that stands elsewhere ("at 7 … in the evening")."""
+    part = _search(r"\b(?:in the |this )?(morning|afternoon|evening|tonight|night)\b", text)
+    if part is None:
+        return clock
+    hour = clock.hour if part[1].lower() == "morning" or clock.hour >= 12 else clock.hour + 12
+    return _Clock(hour=hour, minute=clock.minute, sure=True, spans=(*clock.spans, part.span()))
 
 
 def _half_day(hour: int, minute: int, half: str | None) -> tuple[int, int, bool]:
@@ -271,9 +281,10 @@ def _moment(day: date | None, clock: _Clock | None, now: datetime) -> datetime:
 
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:
-    for start, end in sorted(spans, reverse=True):
-        text = f"{text[:start]} {text[end:]}"
-    return " ".join(text.split()).strip(" ,;:.-")
+    """The text without these stretches of it, which may overlap, tidied."""
+    for start, end in spans:
+        text = text[:start] + "\0" * (end - start) + text[end:]
+    return " ".join(text.replace("\0", " ").split()).strip(" ,;:.-")
 
 
 def _every(match: re.Match[str], hour: int, minute: int) -> str:

@@ -6,45 +6,64 @@ One rule: what the owner said stays his own words; only what stands around it is
 import re
 import unicodedata
 
+_GAP = r"[\s,:;]+"
+
 
 def phrases(*lines: str) -> str:
-    """A pattern for any of these phrases. A word ending in "?" may be missing, `(a|b)` is a choice, and `*` stands
-    for up to two words of any kind. Between words there may be commas and colons.
+    """A pattern for any of these phrases. A word or choice that ends in "?" may be missing, `(a|b c)` is a choice of
+    words or phrases, and `*` stands for up to two words of any kind. Between words there may be commas and colons.
     """
     return rf"\b(?:{'|'.join(_phrase(line) for line in lines)})(?!\w)"
 
 
 def _phrase(line: str) -> str:
-    made = ""
-    for word in line.split():
-        optional = word.endswith("?") or word == "*"
-        body = r"\S+(?:\s+\S+)?" if word == "*" else word.removesuffix("?").replace("(", "(?:")
-        if not made or made.endswith(_GAP + ")?"):
-            made += f"(?:{body}{_GAP})?" if optional else body
-        else:
+    made, begun = "", False
+    for word in _parts(line, " "):
+        optional = word == "*" or word.endswith("?")
+        body = r"\S+(?:\s+\S+)?" if word == "*" else _word(word.removesuffix("?"))
+        if begun:
             made += f"(?:{_GAP}{body})?" if optional else f"{_GAP}{body}"
+        else:
+            made += f"(?:{body}{_GAP})?" if optional else body
+            begun = not optional
     return made
 
 
-_GAP = r"[\s,:;]+"
+def _word(word: str) -> str:
+    if not (word.startswith("(") and word.endswith(")")):
+        return word
+    return f"(?:{'|'.join(_phrase(choice) for choice in _parts(word[1:-1], '|'))})"
+
+
+def _parts(text: str, separator: str) -> list[str]:
+    """Split outside of brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == separator and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part for part in parts if part]
+
 
 _COURTESIES = phrases(
     "(hey|hi|hello|oh|ah|um+|hm+|ok|okay|well|now|please|pls|plz|kindly|also|and|then|btw|quickly|maybe|dreamwalker)",
-    "(so|just)(?! (that )?you know)",
     "(practice model|by the way|go ahead and|let's)",
     "do me a favou?r and?",
     "i was wondering (if|whether) you (could|can|would)",
-    "is (it|there) (possible|any chance|a way) (for you)? (to|that you)? (could|can)?",
+    "is (it possible|there any chance|there a way) (for you)? (to|that you)? (could|can)?",
     "(are|would|will) you be? able to",
-    "(could|can|would|will) you (mind|be so kind (as )?to|do me a favou?r and|be able to)?",
+    "(could|can|would|will) you (mind|be so kind as? to|do me a favou?r and|be able to)?",
     "(can|may|could|might) i (ask|get|have|trouble) you to",
-    "i('d| would| really)? (really )?(like|want|love|need|wish) (for )?you to",
+    "(i|i'd) (would|really)? really? (like|want|love|need|wish) for? you to",
     "you (should|must|need to|have to|could|can|may)",
-    "make sure (that )?you",
-    "it (would|'d) be (nice|great|good|lovely|helpful) if you (could|would)?",
+    "make sure that? you",
+    "(it would|it'd|would) be (nice|great|good|lovely|helpful) if you (could|would)?",
     "i (have|need) to ask you to",
 )
-_BEFORE = re.compile(rf"{_COURTESIES}[\s,:;.!-]*", re.IGNORECASE)
+_FILLERS = r"\b(?:so|just)\b(?! (?:that )?you know\b)"
+_BEFORE = re.compile(rf"(?:{_COURTESIES}|{_FILLERS})[\s,:;.!-]*", re.IGNORECASE)
 _THANKS = phrases(
     "(please|pls|plz|thx|cheers|ta|ok|okay|thanks|thank you)",
     "(thanks|thank you) (a lot|so much|very much|in advance)",
@@ -65,13 +84,14 @@ _SOUND = frozenset(
     | {"researcher", "forgets", "schedules", "websites", "historic", "nodes", "events", "conversations", "reminders"}
 )
 _STOP_LISTS = (
-    "a about again already am an and any anything are as ask asked at be been before being but by can chat check could",
-    "concerning conversation day details did discuss discussed do does earlier ever every everything find for from gave",
-    "get give had has have he her hers him his history how i i'm i've idea in info information into is it its just keep",
-    "know last let look me mean mention mentioned mine my name need note noted notes now of on or our out please previous",
-    "previously recall regarding remember remind said saved say search see she should show so some something speak spoke",
-    "spoken stored talk talked talking tell than that the their them then there these they thing things this those",
-    "thoughts to told up us was we were what when where which who whom whose why will with wrote you your",
+    "a about again already am an and any anything are as ask asked at be been before being but by can chat check",
+    "concerning conversation could day details did discuss discussed do does earlier ever every everything find for",
+    "from gave get give had has have he her hers him his history how i i'm i've idea in info information into is it",
+    "its just keep know last let look me mean mention mentioned mine my name need note noted notes now of on or our",
+    "out please previous previously recall regarding remember remind said saved say search see she should show so",
+    "some something speak spoke spoken stored talk talked talking tell than that the their them then there these",
+    "they thing things this those thoughts to told up us was we were what when where which who whom whose why will",
+    "with wrote you your",
 )
 _STOP = frozenset(word for line in _STOP_LISTS for word in line.split())
 

@@ -6,11 +6,11 @@ that has lost the lease takes it again only when it is free.
 
 import logging
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import trio
 
@@ -18,16 +18,20 @@ from actors.clock import Clock, SystemClock
 from actors.store import StoreSettings
 from actors.supervisor import unwrap
 from storage import migrate
-from storage.connection import Options
+from storage.connection import Options, visit
 from storage.embedded import Embedded, EmbeddedError
 from storage.errors import CommitUnknown, LeaseHeld, LeaseLost, StorageError, StoreClosed, Unavailable
-from tools.redact import Redactor
+from storage.waking import Found
+from tools.phone import Phone
+from tools.redact import Redactor, SecretTooWeak
 
 from . import prices
 from .claude import Claude, Credentials, NewestCredentials
 from .config import Config
 from .house import Furnishing, House
+from .ntfy import Ntfy, Topic
 
+T = TypeVar("T")
 log = logging.getLogger("dreamwalker.system")
 
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
@@ -41,38 +45,76 @@ class NotReady(Exception):
         self.retry_after_seconds = retry_after_seconds
 
 
+class _Shared(Generic[T]):
+    """Work that any number of callers wait for. One who leaves cuts nothing short."""
+
+    def __init__(self, work: Callable[[], Awaitable[T]]) -> None:
+        self._work = work
+        self._over = trio.Event()
+        self._done: list[T] = []
+        self._error: Exception | None = None
+
+    async def run(self) -> None:
+        """Do it."""
+        try:
+            self._done.append(await self._work())
+        except Exception as error:
+            self._error = unwrap(error)
+        finally:
+            self._over.set()
+
+    async def result(self) -> T:
+        """What it came to, once it has. Raises its error; NotReady when it was cut short by the end of the process."""
+        await self._over.wait()
+        if self._error is not None:
+            raise self._error
+        if not self._done:
+            raise _stopping()
+        return self._done[0]
+
+
 class System:
     """The system of one process. Use as `async with start(config) as system`."""
 
-    def __init__(self, config: Config, clock: Clock, nursery: trio.Nursery, credentials: NewestCredentials) -> None:
+    def __init__(
+        self, config: Config, clock: Clock, credentials: NewestCredentials, claude: Claude, phone: Phone | None
+    ) -> None:
         self.config, self.clock = config, clock
-        self.credentials = credentials
+        self.credentials, self._claude, self._phone = credentials, claude, phone
         self.house: House | None = None
         self.fenced = False
         self.stopping = trio.Event()
-        self._nursery = nursery
-        self._opening = trio.Lock()
+        self._nursery: trio.Nursery
+        self._opening: _Shared[House] | None = None
+        self._waking: _Shared[Found] | None = None
         self._visited_at = float("-inf")
         self._embedded: Embedded | None = None
-        self._claude = Claude(
-            credentials, silence_seconds=config.limits.silence_seconds, extra_ca_file=config.extra_ca_file
-        )
-        self._redactor: tuple[tuple[str | None, ...], Redactor] | None = None
+        self._redactor: tuple[dict[str, str], Redactor] | None = None
 
     # -- for the doors
 
     async def open(self) -> House:
-        """The open house, opened first if it isn't. Raises NotReady."""
+        """The open house, opened first if it isn't. Raises NotReady. A caller that is cancelled cuts nothing short."""
         self._visited_at = time.monotonic()
-        async with self._opening:
-            if self.stopping.is_set():
-                raise NotReady("dreamwalker is stopping.", retry_after_seconds=2.0)
-            if self.house is None:
-                try:
-                    self.house = await self._nursery.start(self._keep)
-                except Exception as error:
-                    raise _not_ready(unwrap(error)) from error
+        if self.stopping.is_set():
+            raise _stopping()
+        if self.house is not None:
             return self.house
+        if self._opening is None:
+            self._opening = _Shared(self._open)
+            self._nursery.start_soon(self._opening.run)
+        return await self._opening.result()
+
+    async def wake(self) -> Found | None:
+        """Open what is closed and set going what is due or waits: what was found, None if that takes longer than
+        anyone should wait for it; it goes on then. Many at once are one. Raises NotReady and StorageError.
+        """
+        if self._waking is None:
+            self._waking = _Shared(self._wake)
+            self._nursery.start_soon(self._waking.run)
+        with trio.move_on_after(self.config.limits.wake_seconds):
+            return await self._waking.result()
+        return None
 
     @property
     def state(self) -> str:
@@ -82,11 +124,14 @@ class System:
     @property
     def redactor(self) -> Redactor:
         """Takes the secrets that this process holds now out of text."""
-        held = self.credentials.current
-        values = (self.config.token, held.api_key if held else None, _password(self.config.database_url))
-        if self._redactor is None or self._redactor[0] != values:
-            names = ("API TOKEN", "MODEL KEY", "DATABASE PASSWORD")
-            self._redactor = (values, Redactor({n: v for n, v in zip(names, values, strict=True) if v}))
+        secrets = self.config.secrets()
+        if (held := self.credentials.current) is not None:
+            secrets["MODEL KEY"] = held.api_key
+        if self._redactor is None or self._redactor[0] != secrets:
+            try:
+                self._redactor = (secrets, Redactor(secrets))
+            except SecretTooWeak as weak:  # a token file that somebody edited; nobody comes in with it either
+                self._redactor = (secrets, Redactor({n: s for n, s in secrets.items() if n != weak.name}))
         return self._redactor[1]
 
     async def warm(self) -> None:
@@ -94,6 +139,25 @@ class System:
         await self._claude.warm()
 
     # -- its life
+
+    def settle_in(self, nursery: trio.Nursery) -> None:
+        """Houses live in this nursery."""
+        self._nursery = nursery
+
+    async def _open(self) -> House:
+        try:
+            self.house = await self._nursery.start(self._keep)
+        except Exception as error:
+            raise _not_ready(unwrap(error)) from error
+        finally:
+            self._opening = None
+        return self.house
+
+    async def _wake(self) -> Found:
+        try:
+            return await (await self.open()).wake()
+        finally:
+            self._waking = None
 
     async def _keep(self, task_status: "trio.TaskStatus[House]") -> None:
         """Run one house to its end."""
@@ -130,24 +194,24 @@ class System:
             except NotReady as error:
                 log.info("still closed: %s", error)
 
+    async def migrate(self) -> tuple[str, ...]:
+        """Apply the migrations that the database lacks; returns their names. Raises StorageError."""
+        migrations = migrate.read_migrations(MIGRATIONS)
+        names = await visit(await self._options(), lambda raw: migrate.apply(raw, migrations))
+        for name in names:
+            log.info("applied migration %s", name)
+        return names
+
     async def _furnishing(self) -> Furnishing:
         config, limits = self.config, self.config.limits
-        url = config.database_url or await self._embedded_url()
+        options = await self._options()
+        if config.generation == "0":  # a database of one's own; the platform applies the files itself
+            await self.migrate()
         migrations = migrate.read_migrations(MIGRATIONS)
 
         async def check(raw: Any) -> None:
-            if config.generation == "0":  # a database of one's own; the platform applies the files itself
-                for name in await migrate.apply(raw, migrations):
-                    log.info("applied migration %s", name)
             await migrate.check(raw, migrations)
 
-        options = Options(
-            dsn=lambda: url,
-            generation=config.generation,
-            lease_seconds=limits.lease_seconds,
-            reach_seconds=limits.reach_seconds,
-            pooler=config.pooler,
-        )
         return Furnishing(
             store=StoreSettings(
                 options=options, check=check, renew_seconds=limits.renew_seconds, ask_seconds=limits.ask_seconds
@@ -159,7 +223,18 @@ class System:
             redactor=lambda: self.redactor,
             zone=config.zone,
             default_model=config.model,
+            phone=self._phone,
             visited=lambda: time.monotonic() - self._visited_at < limits.visitor_seconds,
+        )
+
+    async def _options(self) -> Options:
+        url = self.config.database_url or await self._embedded_url()
+        return Options(
+            dsn=lambda: url,
+            generation=self.config.generation,
+            lease_seconds=self.config.limits.lease_seconds,
+            reach_seconds=self.config.limits.reach_seconds,
+            pooler=self.config.pooler,
         )
 
     async def _embedded_url(self) -> str:
@@ -187,27 +262,50 @@ class _Status:
 @asynccontextmanager
 async def start(config: Config, *, clock: Clock | None = None) -> AsyncIterator[System]:
     """Run a system. With neither key nor endpoint, the practice model is started beside it."""
-    async with AsyncExitStack() as stack:
-        nursery = await stack.enter_async_context(trio.open_nursery())
-        credentials = NewestCredentials()
-        if config.practice:
-            from .practice import serve_practice
-
-            url = await nursery.start(serve_practice)
-            credentials.seen(Credentials(api_key="practice-model-needs-no-key", base_url=url))
-        else:
-            key = config.api_key or "no-key-was-given"
-            credentials.seen(Credentials(api_key=key, base_url=config.base_url))
-        system = System(config, clock or SystemClock(), nursery, credentials)
+    credentials, limits = NewestCredentials(), config.limits
+    async with (
+        Claude(credentials, silence_seconds=limits.silence_seconds, extra_ca_file=config.extra_ca_file) as claude,
+        _phone(config) as phone,
+    ):
+        system = System(config, clock or SystemClock(), credentials, claude, phone)
         try:
-            yield system
-        finally:
-            system.stopping.set()
-            if system.house is not None:
-                system.house.live.finish()
-            nursery.cancel_scope.cancel()
+            async with trio.open_nursery() as nursery:
+                credentials.seen(await _first_credentials(config, nursery))
+                system.settle_in(nursery)
+                try:
+                    yield system
+                finally:
+                    system.stopping.set()
+                    if system.house is not None:
+                        system.house.live.finish()
+                    nursery.cancel_scope.cancel()
+        finally:  # the house has given the lease up: now its database may go
             with trio.CancelScope(shield=True):
                 await system.close()
+
+
+@asynccontextmanager
+async def _phone(config: Config) -> AsyncIterator[Phone | None]:
+    """The owner's phone, if he has set one up."""
+    if config.ntfy_topic is None:
+        yield None
+        return
+    topic = Topic(url=config.ntfy_url, name=config.ntfy_topic, token=config.ntfy_token, public_url=config.public_url)
+    async with Ntfy(topic, seconds=config.limits.push_seconds) as phone:
+        yield phone
+
+
+async def _first_credentials(config: Config, nursery: trio.Nursery) -> Credentials:
+    if not config.practice:
+        return Credentials(api_key=config.api_key or "no-key-was-given", base_url=config.base_url)
+    from .practice import serve_practice
+
+    url = await nursery.start(serve_practice)
+    return Credentials(api_key="practice-model-needs-no-key", base_url=url)
+
+
+def _stopping() -> NotReady:
+    return NotReady("dreamwalker is stopping.", retry_after_seconds=2.0)
 
 
 def _not_ready(error: BaseException) -> NotReady:
@@ -223,10 +321,3 @@ def _not_ready(error: BaseException) -> NotReady:
             return NotReady(str(error), retry_after_seconds=30.0)
     log.error("opening failed", exc_info=error)
     return NotReady(f"The storage could not be opened ({type(error).__name__}: {error}).", retry_after_seconds=30.0)
-
-
-def _password(url: str | None) -> str | None:
-    from urllib.parse import unquote, urlsplit
-
-    password = urlsplit(url).password if url else None
-    return unquote(password) if password else None

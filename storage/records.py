@@ -234,3 +234,25 @@ class Fate(_Record):
     report: str | None
     settled_at: datetime | None
     no: int
+
+
+@attrs.frozen(kw_only=True)
+class Push(_Record):
+    """What is to be shown on the phone, and what became of it; see the table for the columns."""
+
+    id: str
+    kind: str
+    thing: int | None
+    title: str
+    text: str
+    buttons: str
+    buttons_until: datetime
+    state: str
+    tries: int
+    next_at: datetime | None
+    why: str | None
+    answer: str | None
+    answered_at: datetime | None
+    made_at: datetime
+    settled_at: datetime | None
+    no: int

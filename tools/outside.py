@@ -72,7 +72,7 @@ class Outside:
         if self.origin:
             head.append(f'⟦It names its origin as "{self.origin}".⟧')
         if self.removed:
-            head.append(f"⟦{_counted(self.removed, 'character')} in it could not be seen and were removed.⟧")
+            head.append(f"⟦Removed from it: {_counted(self.removed, 'character')} that cannot be seen.⟧")
         foot = ["⟦End of the text from outside.⟧"]
         if self.cut_characters:
             foot.insert(0, f"⟦… cut here: {_counted(self.cut_characters, 'more character')}⟧")

@@ -1,0 +1,224 @@
+"""What the practice model answers: from a request of the Messages API to text and tool uses.
+
+One rule: only the owner's own words are acted on. Tool results and text from outside are quoted, never obeyed, and
+only tools that the request offers are used.
+"""
+
+import re
+from datetime import datetime
+from typing import Any
+
+import attrs
+
+from dreamwalker.practice_memory import Wish
+from dreamwalker.practice_reports import pass_on, report
+from dreamwalker.practice_rules import understand
+from dreamwalker.practice_tools import Use, filled
+from dreamwalker.practice_words import short
+
+Json = dict[str, Any]
+
+SIGNATURE = "— practice model (rules, not an AI)"
+TIME_LINE = re.compile(r"^\[(\d{4}-\d{2}-\d{2}) \w+ (\d{2}:\d{2}) ([^\]]+)\]$")
+OUTSIDE = "⟦"
+"""What text from outside begins with, and no other text can."""
+FRESH_LINE = "(a new context begins here)"
+"""The house's own line where a conversation begins anew."""
+UNDERSTOOD_CHARACTERS = 2000
+STORY_CHARACTERS = 20_000
+ASKED_WHEN = re.compile(r"When shall I remind you\? It is about: “(.+?)”")
+
+TOOL_FOR = {
+    "remember": "write_note",
+    "recall": "search_notes",
+    "list_notes": "list_notes",
+    "read_note": "read_note",
+    "history": "search_history",
+    "remind": "set_reminder",
+    "schedule": "make_job",
+    "list_reminders": "list_reminders",
+    "list_jobs": "list_jobs",
+    "look_up": "delegate",
+    "ask_agent": "message_agent",
+    "choose": "ask_owner",
+}
+EXAMPLES = {
+    "write_note": "“Remember that my sister's birthday is on 4 May.”",
+    "search_notes": "“When is my sister's birthday?”",
+    "list_notes": "“List my notes.”",
+    "search_history": "“What did I say about the holiday?”",
+    "set_reminder": "“Remind me tomorrow at 9 to call mum.”",
+    "make_job": "“Every morning at 8, look up the weather.”",
+    "delegate": "“Look up trains to Graz.”",
+    "message_agent": "“Ask the gardener agent when to prune roses.”",
+    "ask_owner": "“Ask me whether I want tea or coffee.”",
+}
+CANNOT_YET = {
+    "remember": "keep notes",
+    "recall": "look into notes",
+    "list_notes": "list notes",
+    "read_note": "read notes",
+    "history": "search what was said before",
+    "remind": "set reminders",
+    "schedule": "run things on a schedule",
+    "list_reminders": "list reminders",
+    "list_jobs": "list jobs",
+    "look_up": "look things up on the internet",
+    "ask_agent": "write to other agents",
+    "choose": "ask you to choose",
+}
+
+
+@attrs.frozen(kw_only=True)
+class Turn:
+    """One answer: its text, which may be empty if there are tool uses."""
+
+    text: str
+    uses: tuple[Use, ...] = ()
+
+
+@attrs.define(kw_only=True)
+class _Heard:
+    """What came in since the last answer."""
+
+    now: datetime | None = None
+    zone: str = ""
+    owner: list[str] = attrs.field(factory=list)
+    outside: list[str] = attrs.field(factory=list)
+    results: list[Json] = attrs.field(factory=list)
+
+
+def turn(request: Json) -> Turn:
+    """The answer to a request whose messages are well-formed."""
+    messages: list[Json] = request["messages"]
+    tools = {tool["name"]: tool for tool in request.get("tools") or [] if "input_schema" in tool}
+    last = max((i for i, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
+    heard = _heard(messages[last + 1 :])
+    texts: list[str] = []
+    uses: list[Use] = []
+    for block in heard.results:
+        reported = report(block, messages)
+        if isinstance(reported, str):
+            texts.append(reported)
+        elif reported.name in tools:
+            uses.append(reported)
+    texts += [pass_on(text, tools) for text in heard.outside]
+    waiting_for = _waiting_for(messages[last]) if last >= 0 else ""
+    for text in heard.owner:
+        done = _do(understand(text[:UNDERSTOOD_CHARACTERS], heard.now, waiting_for=waiting_for), tools, heard)
+        if isinstance(done, Use):
+            uses.append(done)
+        else:
+            texts.append(done)
+    if not texts and not uses:
+        texts = [_hello(tools)]
+    if not uses:
+        texts.append(SIGNATURE)
+    return Turn(text="\n\n".join(texts), uses=tuple(uses))
+
+
+def blocks_of(message: Json) -> list[Json]:
+    """A message's content as blocks."""
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _heard(messages: list[Json]) -> _Heard:
+    heard = _Heard()
+    for message in messages:
+        for block in blocks_of(message):
+            text = block.get("text", "").strip()
+            if block["type"] == "tool_result":
+                heard.results.append(block)
+            elif match := TIME_LINE.match(text):
+                heard.now, heard.zone = _time(match), match[3]
+            elif text.startswith(OUTSIDE):
+                heard.outside.append(text)
+            elif text and text != FRESH_LINE:
+                heard.owner.append(text)
+    return heard
+
+
+def _time(match: re.Match[str]) -> datetime | None:
+    try:
+        return datetime.fromisoformat(f"{match[1]}T{match[2]}")
+    except ValueError:
+        return None
+
+
+def _waiting_for(message: Json) -> str:
+    """What the last answer asked a time for; empty if it did not."""
+    texts = " ".join(block.get("text", "") for block in blocks_of(message))
+    asked = ASKED_WHEN.search(texts)
+    return asked[1] if asked else ""
+
+
+def _do(wish: Wish, tools: dict[str, Json], heard: _Heard) -> str | Use:
+    match wish.kind:
+        case "hello":
+            return _hello(tools)
+        case "thanks":
+            return "You're welcome."
+        case "bye":
+            return "See you."
+        case "help":
+            return _help(tools)
+        case "count":
+            return ", ".join(str(number) for number in range(1, int(wish.parts["count"]) + 1)) + "."
+        case "story":
+            return _story()
+        case "remind_when":
+            return f"When shall I remind you? It is about: “{wish.parts['text']}”"
+        case "schedule_what":
+            return f"And what shall I do {wish.parts['words']}? Say it in one sentence, please."
+        case "unknown":
+            return f"I don't understand that. {_help(tools)}"
+    return _use(wish, tools, heard)
+
+
+def _use(wish: Wish, tools: dict[str, Json], heard: _Heard) -> str | Use:
+    name, parts = TOOL_FOR[wish.kind], dict(wish.parts)
+    if wish.kind == "remind" and "rule" in parts and not _repeats(tools.get(name)) and "make_job" in tools:
+        name, parts["task"] = "make_job", f"Remind me: {parts['text']}"
+    if name not in tools:
+        return f"I see that you want me to {CANNOT_YET[wish.kind]}, but that isn't there yet."
+    return Use(name=name, arguments=filled(tools[name], parts | {"zone": heard.zone}))
+
+
+def _repeats(tool: Json | None) -> bool:
+    properties = (tool or {}).get("input_schema", {}).get("properties", {})
+    return any(re.search("repeat|rule|every|cron|schedule|recur", name) for name in properties)
+
+
+def _hello(tools: dict[str, Json]) -> str:
+    return f"Hello. {_help(tools)}"
+
+
+def _help(tools: dict[str, Json]) -> str:
+    known = [example for name, example in EXAMPLES.items() if name in tools]
+    tries = [*known, "“Count to 300.”"]
+    return "I'm the practice model: rules, not an AI, so I know only a few things. Try:\n" + "\n".join(
+        f"- {example}" for example in tries
+    )
+
+
+def _story() -> str:
+    """A long text, so that streaming and stopping can be tried. The same each time."""
+    who = ("a baker", "a clockmaker", "two sisters", "an old fox", "a lighthouse keeper", "a very small dragon")
+    where = ("by the sea", "under the old bridge", "at the edge of the town", "in a house with nine doors")
+    what = (
+        "found a letter",
+        "heard a bell",
+        "lost a key",
+        "counted the stars",
+        "baked too much bread",
+        "met a traveller",
+    )
+    then = ("Nobody had expected that.", "The wind turned.", "And so the day went on.", "Some say it rained.")
+    told = []
+    for n in range(1, 41):
+        hero, place, deed, hearer = who[n % 6], where[n % 4], what[n * 5 % 6], who[(n + 2) % 6]
+        told.append(f"In the {n}. year, {hero} {place} {deed} and told {hearer} of it. {then[n % 4]}")
+    return short(
+        "This is a long story, so that you can try to stop me. " + " ".join(told) + " The end.", STORY_CHARACTERS
+    )

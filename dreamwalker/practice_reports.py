@@ -1,0 +1,177 @@
+"""How the practice model reports what came back: results of tools, and text from outside.
+
+One rule: what came back is quoted, cut to a fair length, and never looked at for something to do.
+"""
+
+import re
+from typing import Any
+
+from dreamwalker.practice_tools import Use
+from dreamwalker.practice_words import content_words, short, tidy
+
+Json = dict[str, Any]
+
+QUOTED_CHARACTERS = 1500
+LINES_SHOWN = 3
+SEARCHES_MAX = 3
+NOTHING = re.compile(r"^(?:no|nothing|none|not found|there (?:is|are) no|\(nothing\))\b", re.IGNORECASE)
+WAITING = re.compile(r"still open|outcome will come|waits? for|waiting for|being asked|not decided", re.IGNORECASE)
+DECLINED = re.compile(r"\bdeclined\b|said no\b|answered no\b|\brefused\b|\bexpired\b|not allowed", re.IGNORECASE)
+FRAME = re.compile(r"⟦[^⟦⟧]*⟧")
+NOTE_HEAD = re.compile(r"^“(.+)”, version \d+, [\d-]+:$")
+SAID = re.compile(r"^(?P<at>\d{4}-\d{2}-\d{2} \d{2}:\d{2}), (?P<who>[^:]+): (?P<text>.+)$")
+WHO = {"the owner": "you said", "you": "I said"}
+CANNOT = "I can't do it myself, as I am only rules; a real model would set to work now."
+OUTSIDE_KINDS = (
+    (r"^The task of this", f"This is the task I was given: {{}}\n\n{CANNOT}"),
+    (r"^The worker's answer", "The worker answers: {}"),
+    (r"^Another agent's message", f"Another agent writes: {{}}\n\n{CANNOT}"),
+    (r"^A job's report", "A job reports: {}"),
+    (r"^A reminder that is due", "Your reminder is due: {}"),
+)
+
+
+def pass_on(text: str, tools: dict[str, Json]) -> str:
+    """What is said to text from outside that came as a message of its own."""
+    remark = text.lstrip("⟦")
+    words = next((words for pattern, words in OUTSIDE_KINDS if re.match(pattern, remark)), "From outside came this: {}")
+    return words.replace("{}", quoted(unframed(text)))
+
+
+def report(block: Json, messages: list[Json]) -> str | Use:
+    """What is said to a tool's result, or the next search if this one found nothing."""
+    name, arguments = _used(block.get("tool_use_id"), messages)
+    texts = _texts(block)
+    whole = "\n".join(unframed(text) for text in texts).strip()
+    if block.get("is_error"):
+        return f"That didn't work: {quoted(whole)}"
+    if WAITING.search(whole):
+        return f"That isn't decided yet: {quoted(whole)}"
+    if DECLINED.search(whole) and len(whole) < 300:
+        return f"That was not done: {quoted(whole)}"
+    match name:
+        case "write_note":
+            return f"I've made a note: {quoted(str(arguments.get('text') or whole))}"
+        case "search_notes" | "search_history":
+            return _found(name, arguments, texts, messages)
+        case "list_notes" | "list_reminders" | "list_jobs":
+            return whole if NOTHING.match(whole) else f"This is there:\n{short_lines(whole)}"
+        case "read_note":
+            return f"The note says: {quoted(_body(whole))}"
+        case "set_reminder" | "make_job":
+            return f"Done. {short(whole, QUOTED_CHARACTERS)}"
+        case "delegate":
+            return f"The worker answers: {quoted(whole)}"
+        case "message_agent":
+            return f"The answer is: {quoted(whole)}"
+        case "ask_owner":
+            return f"You chose: {quoted(whole)}"
+    return f"{name} says: {quoted(whole)}"
+
+
+def quoted(text: str) -> str:
+    return f"“{short(text, QUOTED_CHARACTERS)}”"
+
+
+def short_lines(text: str) -> str:
+    return text if len(text) <= QUOTED_CHARACTERS else f"{text[:QUOTED_CHARACTERS]}\n…"
+
+
+def unframed(text: str) -> str:
+    """Text from outside without the house's remarks around it."""
+    return "\n".join(line for line in FRAME.sub("", text).splitlines() if line.strip())
+
+
+def _texts(block: Json) -> list[str]:
+    content = block.get("content") or ""
+    if isinstance(content, str):
+        return [content]
+    return [part["text"] for part in content if part.get("type") == "text"]
+
+
+def _used(id: object, messages: list[Json]) -> tuple[str, Json]:
+    for message in reversed(messages):
+        if message["role"] == "assistant" and not isinstance(message["content"], str):
+            for block in message["content"]:
+                if block["type"] == "tool_use" and block["id"] == id:
+                    return block["name"], block["input"]
+    return "The tool", {}
+
+
+def _found(name: str, arguments: Json, texts: list[str], messages: list[Json]) -> str | Use:
+    query = next((value for value in arguments.values() if isinstance(value, str)), "")
+    lines = _lines(texts) if not NOTHING.match(texts[0].strip() if texts else "nothing") else []
+    asked = _newest_question(messages)
+    lines = [line for line in lines if tidy(line).strip(" ?!.").lower() not in asked]
+    if lines:
+        return _answer(name, query, lines)
+    first, tried = _searches(name, messages)
+    if tried < SEARCHES_MAX and (wider := _wider(query)):
+        return Use(name=name, arguments={key: wider if value == query else value for key, value in arguments.items()})
+    if name == "search_notes":
+        return f"I have no note about “{first or query}”, and apart from your notes I know nothing."
+    return f"I find nothing that was said about “{first or query}”."
+
+
+def _lines(texts: list[str]) -> list[str]:
+    """What a search brought, line by line, each line of a note kept with it."""
+    lines = []
+    for text in texts:
+        for line in unframed(text).splitlines():
+            if not NOTE_HEAD.match(line.strip()):
+                said = SAID.match(line.strip())
+                lines.append(said["text"] if said else line.strip())
+    return lines
+
+
+def _answer(name: str, query: str, lines: list[str]) -> str:
+    stems = [word[:5].lower() for word in query.split()]
+    best = sorted(lines, key=lambda line: -sum(stem in line.lower() for stem in stems))[:LINES_SHOWN]
+    shown = [line for line in best if any(stem in line.lower() for stem in stems)] or best[:1]
+    lead = "In your notes it says" if name == "search_notes" else "Earlier it was said"
+    return f"{lead}: " + ", ".join(quoted(line) for line in dict.fromkeys(shown)) + "."
+
+
+def _wider(query: str) -> str:
+    """A search for fewer words: the two longest, then the longest, then its stem. Empty when there is none."""
+    words = sorted(content_words(query) or query.split(), key=len, reverse=True)
+    if len(words) > 2:
+        return " ".join(words[:2])
+    if len(words) == 2:
+        return words[0]
+    stem = re.sub(r"(?:ies|ing|ed|es|s)$", "", words[0]) if words else ""
+    return stem if words and len(stem) > 2 and stem != words[0] else ""
+
+
+def _searches(name: str, messages: list[Json]) -> tuple[str, int]:
+    """The first query of this search, and how many there were since the owner spoke last."""
+    queries: list[str] = []
+    for message in reversed(messages):
+        if message["role"] == "user" and isinstance(message["content"], str):
+            break
+        blocks = message["content"] if not isinstance(message["content"], str) else []
+        if message["role"] == "user" and any(block["type"] == "text" for block in blocks):
+            break
+        queries += [
+            str(next(iter(block["input"].values()), ""))
+            for block in blocks
+            if block["type"] == "tool_use" and block["name"] == name
+        ]
+    return (queries[-1] if queries else "", len(queries))
+
+
+def _newest_question(messages: list[Json]) -> set[str]:
+    """The owner's newest texts: a search of what was said finds the question itself too."""
+    for message in reversed(messages):
+        if message["role"] != "user":
+            continue
+        content = message["content"]
+        texts = [content] if isinstance(content, str) else [b["text"] for b in content if b["type"] == "text"]
+        if texts:
+            return {tidy(text).strip(" ?!.").lower() for text in texts}
+    return set()
+
+
+def _body(text: str) -> str:
+    head, _, rest = text.partition("\n")
+    return rest if rest and NOTE_HEAD.match(head.strip()) else text
