@@ -5,28 +5,32 @@ storage operations, and everything happens in one order, so that one seed makes 
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime
-from typing import Any, Literal, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 import attrs
 
 from actors.converse import Conversing
 from actors.live import Live
+from actors.pusher import Pusher
 from actors.scheduler import Scheduler
 from actors.spend import Guard, Purse
 from actors.supervisor import unwrap
 from dreamwalker import prices
 from dreamwalker.house import MAIN_AGENT, MAIN_JOB
-from storage import inbox
+from storage import inbox, pushes
 from storage.conversations import Agents, EnsureAgent
-from storage.operation import Operation, Read, Write
+from storage.operation import Operation, Read
 from storage.records import Agent
 from storage.settings import HighestId
 from tests.storage.harness import House, house
 from tools.limits import Limits
 from tools.model import ModelError, ModelReply, ModelRequest, Usage
+from tools.phone import Notification, NotNow, Outcome, Phone, Refused, Shown
+from tools.pushing import Outbox
 from tools.redact import Redactor
 from tools.reminders import REMINDER_TOOLS
 from tools.toolbox import Toolbox
@@ -34,9 +38,6 @@ from tools.zones import zone_named
 
 T = TypeVar("T")
 NANO = 1_000_000_000
-
-PUSHES = "CREATE TABLE year_pushes (id TEXT PRIMARY KEY, kind TEXT NOT NULL, thing BIGINT NOT NULL, no BIGINT NOT NULL)"
-_PUSH = "INSERT INTO year_pushes (id, kind, thing, no) VALUES (?, ?, ?, :no)"
 
 
 class Died(BaseException):
@@ -62,13 +63,27 @@ class YearClock:
         raise AssertionError(f"nothing should wait for {seconds} s")
 
 
-class Table:
-    """Puts pushes into a table of the year's own."""
+@attrs.define
+class FicklePhone:
+    """A phone that often fails: how follows from the seed, the push and how often it was tried. It remembers what came
+    of each try, and in which life it was made.
+    """
 
-    def push(
-        self, *, id: str, kind: Literal["reminder", "report"], thing: int, title: str, text: str, now: datetime
-    ) -> tuple[Write, ...]:
-        return (Write(_PUSH, (id, kind, thing)),)
+    seed: int
+    life: int = 0
+    tries: defaultdict[str, list[tuple[int, Outcome]]] = attrs.Factory(lambda: defaultdict(list))
+    has_buttons = True
+
+    async def show(self, it: Notification, now: datetime) -> Outcome:
+        key = f"{self.seed} {it.id} {len(self.tries[it.id])}"
+        fate = int(hashlib.sha256(key.encode()).hexdigest(), 16) % 20
+        outcome: Outcome = Shown()
+        if fate == 0:
+            outcome = Refused(why="It would not.")
+        elif fate < 6:
+            outcome = NotNow(why="Not now.", retry_at=now + timedelta(hours=fate) if fate < 3 else None)
+        self.tries[it.id].append((self.life, outcome))
+        return outcome
 
 
 class Mortal:
@@ -80,6 +95,7 @@ class Mortal:
         self.dies_at: int | None = None
         self.after = False
         self.rung: set[int] = set()
+        self.pushes_wait = True
 
     async def ask(self, operation: Operation[T] | Read[T]) -> T:
         self.operations += 1
@@ -88,6 +104,7 @@ class Mortal:
             raise Died
         done = await self._under.do(operation)
         self.rung.update(bell.key for bell in done.bells if bell.topic == inbox.work(MAIN_AGENT))
+        self.pushes_wait = self.pushes_wait or pushes.WAITS in done.bells
         if dying:
             raise Died
         return done.value
@@ -122,13 +139,15 @@ class Scripted:
 class Means:
     """What a life's actors work with."""
 
-    def __init__(self, store: Mortal, clock: YearClock, seed: int) -> None:
+    def __init__(self, store: Mortal, clock: YearClock, phone: FicklePhone) -> None:
         self.store: Any = store
         self.clock = clock
-        self.live, self.limits, self.pushes = Live(), Limits(), Table()
+        self.phone: Phone | None = phone
+        self.live, self.limits = Live(), Limits(pushes_at_once=1)  # one by one, or one seed had many histories
+        self.pushes = Outbox(redactor=lambda: self.redactor, snooze_minutes=lambda: 10, limits=self.limits)
         self.redactor, self.zone, self.default_model = Redactor({}), zone_named("Europe/Vienna"), "claude-haiku-5-5"
         purse = Purse(day_limit=5 * NANO, month_limit=50 * NANO, zone=self.zone)
-        self.guard = Guard(Scripted(seed), prices, lambda: purse)
+        self.guard = Guard(Scripted(phone.seed), prices, lambda: purse)
 
     def toolbox(self, conversation_kind: str) -> Toolbox:
         return Toolbox(() if conversation_kind == "job" else REMINDER_TOOLS, self.redactor)
@@ -136,13 +155,26 @@ class Means:
 
 @attrs.define
 class Life:
-    """One life: its store, its scheduler, and the conversations in which something is left to do."""
+    """One life: its store, its scheduler and pusher, and the conversations in which something is left to do."""
 
     store: Mortal
     scheduler: Scheduler
+    pusher: Pusher
     means: Means
     agent: Agent
     home: int
+    _push_at: datetime | None = None
+
+    async def look(self) -> datetime | None:
+        """Let come up what is due, and push what waits; returns when there is more to do. Raises Died."""
+        next_at = await self.scheduler.look()
+        if self.store.pushes_wait or (self._push_at is not None and self._push_at <= self.means.clock.at):
+            self.store.pushes_wait = False
+            try:
+                self._push_at = await self.pusher.look()
+            except BaseException as raised:
+                raise unwrap(raised) from None
+        return min((at for at in (next_at, self._push_at) if at is not None), default=None)
 
     @property
     def waiting(self) -> list[int]:
@@ -163,13 +195,14 @@ class Life:
 
 
 @asynccontextmanager
-async def life(url: str, clock: YearClock, seed: int) -> AsyncIterator[Life]:
+async def life(url: str, clock: YearClock, phone: FicklePhone) -> AsyncIterator[Life]:
     """Open the database as a process that has just started does."""
+    phone.life += 1
     async with house(url) as under:
         store = Mortal(under, (await under.do(HighestId())).value)
-        means = Means(store, clock, seed)
+        means = Means(store, clock, phone)
         made = EnsureAgent(name=MAIN_AGENT, job=MAIN_JOB, instructions="", id=store.next_id(), now=clock.now())
         home = (await under.do(made)).value.id
         (agent,) = (await under.do(Agents())).value
         store.rung.update((await under.do(inbox.Waiting(MAIN_AGENT))).value)
-        yield Life(store, Scheduler(means), means, agent, home)
+        yield Life(store, Scheduler(means), Pusher(means), means, agent, home)

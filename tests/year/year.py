@@ -15,7 +15,7 @@ from storage.operation import Commit
 from storage.records import Thing
 from storage.text import dumps
 from storage.things import FindThing, Upcoming
-from tests.year.life import Died, Life, YearClock, life
+from tests.year.life import Died, FicklePhone, Life, YearClock, life
 from tests.year.patterns import Pattern, drawn
 from tools.contract import ToolFailed
 from tools.things import Change, change, made, pause, remove, resume
@@ -68,6 +68,7 @@ class Year:
     url: str
     plan: Plan
     clock: YearClock = attrs.Factory(lambda: YearClock(BEGIN))
+    phone: FicklePhone = attrs.Factory(lambda self: FicklePhone(self.plan.seed), takes_self=True)
     tracks: dict[int, Track] = attrs.Factory(dict)
     down: list[tuple[datetime, datetime]] = attrs.Factory(list)
     """When no house lived."""
@@ -87,18 +88,18 @@ class Year:
         self._events = self._drawn_events()
         while self.clock.at < self._end:
             try:
-                async with life(self.url, self.clock, self.plan.seed) as it:
+                async with life(self.url, self.clock, self.phone) as it:
                     await self._live(it)
             except* Died:
                 self.deaths += 1
                 self._down()
-        async with life(self.url, self.clock, self.plan.seed) as it:
+        async with life(self.url, self.clock, self.phone) as it:
             await self._settle_doubt(it)
             self._ripe.clear()
-            await it.scheduler.look()
+            await it.look()
             while it.waiting:
                 await it.work(it.waiting[0])
-                await it.scheduler.look()
+                await it.look()
 
     def _drawn_events(self) -> list[tuple[datetime, str]]:
         """What happens and when, the last first."""
@@ -131,9 +132,9 @@ class Year:
         """Live until the end, a sleep or death. Raises Died."""
         await self._settle_doubt(it)
         while True:
-            next_at = await it.scheduler.look()
+            next_at = await it.look()
             while await self._converse(it):
-                next_at = await it.scheduler.look()
+                next_at = await it.look()
             if self.clock.at >= self._end:
                 return
             moments = [self._events[-1][0] if self._events else self._end, self._end]
