@@ -147,6 +147,7 @@ async def test_a_test_push_says_whether_it_was_sent(database_url: str) -> None:
     async with terminal(database_url) as t:
         assert (await t.said("pushes")) == "Nothing was pushed yet."
         assert (await t.said("pushes", "test")).startswith("Sent.")
+        t.p.clock.move(1)
         t.p.ntfy.script(Status(403))
         failed = await t.call("pushes", "test")
         assert failed.exit_code == 1

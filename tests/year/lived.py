@@ -4,6 +4,7 @@ One rule: it takes and gives plain values, so that it can be sent to another pro
 """
 
 import asyncio
+import logging
 from pathlib import Path
 
 import asyncpg
@@ -18,6 +19,7 @@ _MIGRATIONS = Path(__file__).parent.parent.parent / "migrations"
 
 def lived(url: str, plan: Plan) -> tuple[Verdict, int, int]:
     """Live one history on a fresh database; the verdict, and how often it died and slept."""
+    logging.disable(logging.WARNING)  # a phone that refuses is what is wanted here
     asyncio.run(_prepare(url))
     year = Year(url, plan)
 
