@@ -130,6 +130,7 @@ async def open_runs(database_url: str) -> AsyncIterator[Runs]:
         redactor=lambda: redactor,
         zone=ZoneInfo("Europe/Vienna"),
         default_model="claude-haiku-5-5",
+        phone=None,
         visited=lambda: True,
     )
     house = House(furnishing, reclaim=False)

@@ -69,7 +69,7 @@ class Inside:
 
     async def until(self, settled: Callable[[tuple[Run, ...]], bool]) -> tuple[Run, ...]:
         """Wait until the runs of the home conversation, oldest first, are as expected."""
-        with trio.fail_after(20), self.house.live.watch(self.home) as watch:
+        with trio.fail_after(60), self.house.live.watch(self.home) as watch:
             while True:
                 runs = await self.runs()
                 if settled(runs):
