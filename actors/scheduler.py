@@ -91,13 +91,12 @@ class Scheduler:
             while ended := await store.ask(EndedRuns(at_once)):
                 for run in ended:
                     await store.ask(self._firing.report(run, clock.now()))
-            upcoming = await store.ask(Upcoming(at_once))
+            upcoming, now = await store.ask(Upcoming(at_once)), clock.now()
+            if not upcoming or upcoming[0].at > now:
+                return upcoming[0].at if upcoming else None
             for due in upcoming:
-                if due.thing.next_at is not None and due.thing.next_at > clock.now():
-                    return due.thing.next_at
-                await self._come_up(due)
-            if not upcoming:
-                return None
+                if due.at <= now:
+                    await self._come_up(due)
 
     async def _reckon_anew(self) -> None:
         """Reckon the next times anew that were reckoned with other zone data: a country may have changed its mind."""

@@ -133,10 +133,11 @@ class Withdraw(Operation[str]):
         return "withdrawn"
 
 
+# From the few that wait to their conversations, of which jobs make a new one every time.
 _WAITING = """
-SELECT c.id FROM conversations c WHERE c.agent = ? AND (
-    EXISTS (SELECT FROM messages m WHERE m.conversation = c.id AND m.placed_seq IS NULL AND m.withdrawn_at IS NULL)
-    OR EXISTS (SELECT FROM runs r WHERE r.conversation = c.id AND r.state IN ('open', 'waiting')))
+SELECT c.id FROM conversations c WHERE c.agent = ? AND c.id IN (
+    SELECT conversation FROM messages WHERE placed_seq IS NULL AND withdrawn_at IS NULL
+    UNION SELECT conversation FROM runs WHERE state IN ('open', 'waiting'))
 ORDER BY c.id
 """
 

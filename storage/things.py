@@ -5,6 +5,8 @@ version and how far it had come. Of two that have seen the same one commits, so 
 rule.
 """
 
+from datetime import datetime
+
 import attrs
 
 from .operation import Bell, Read, Reader, Row, Write
@@ -89,6 +91,12 @@ class Due:
     home: int
     retired: bool
     skipping_why: str | None
+
+    @property
+    def at(self) -> datetime:
+        """When it is due next."""
+        assert self.thing.next_at is not None, self.thing
+        return self.thing.next_at
 
     @classmethod
     def of(cls, row: Row) -> "Due":

@@ -67,7 +67,7 @@ class Limits:
     """One report of a job, as it is kept and shown; what is longer is cut, and says so."""
     late_seconds: float = 60.0
     """What comes up later than this is told to be late. Less is not worth a word."""
-    due_at_once: int = 50
+    due_at_once: int = 10
     """Due reminders and jobs that the scheduler reads at a time."""
     slots_at_once: int = 1_000
     """Missed slots of one reminder or job that one commit gives their fate."""

@@ -345,3 +345,16 @@ async def test_the_next_of_ten_thousand_is_found_by_one_indexed_query(database_u
         await outside(database_url, "ANALYZE things")
         plan = "\n".join(line for (line,) in await outside(database_url, f"EXPLAIN {_UPCOMING.replace('?', '1')}"))
         assert "Index Scan using things_due" in plan and "Seq Scan on things" not in plan
+
+
+async def test_what_comes_up_often_is_not_forgotten_for_what_comes_up_later(database_url: str) -> None:
+    async with inside(database_url) as it:
+        it.api.script(lambda request: say("Yes."))
+        often, later = await make(it, "reminder", "every 5 minutes"), await make(it, "reminder", "in 12m")
+        for minutes, rows in ((5, 1), (10, 2)):
+            it.clock.set(datetime(2026, 11, 29, 12, minutes, tzinfo=UTC))
+            await settled(it, often, rows)
+        it.clock.set(datetime(2026, 11, 29, 12, 15, tzinfo=UTC))
+        rows = await settled(it, often, 3)
+        assert [(row.fate, row.late_seconds) for row in rows] == [("ran", 0)] * 3
+        assert [row.late_seconds for row in await settled(it, later)] == [180]
