@@ -31,6 +31,7 @@ from storage.conversations import Agents, EnsureAgent
 from storage.operation import Bell
 from storage.records import Agent
 from storage.settings import Set, Settings
+from tools.contract import Tool
 from tools.history import HISTORY_TOOLS
 from tools.limits import Limits
 from tools.model import Model
@@ -48,7 +49,10 @@ MAIN_JOB = "the owner's personal agent, who remembers for him, reminds him and g
 
 @attrs.frozen(kw_only=True)
 class Furnishing:
-    """What a house is built from, made by the shell once for the whole process."""
+    """What a house is built from, made by the shell once for the whole process.
+
+    `more_tools` are given to every conversation beside the house's own.
+    """
 
     store: StoreSettings
     model: Model
@@ -58,6 +62,7 @@ class Furnishing:
     redactor: Callable[[], Redactor]
     zone: ZoneInfo
     default_model: str
+    more_tools: tuple[Tool, ...] = ()
     visited: Callable[[], bool]
     """Whether a published request came lately, so that the lease is kept up."""
 
@@ -96,7 +101,7 @@ class House:
 
     def toolbox(self, conversation_kind: str) -> Toolbox:
         """The tools of a kind of conversation."""
-        return Toolbox((*NOTE_TOOLS, *HISTORY_TOOLS), self.redactor)
+        return Toolbox((*NOTE_TOOLS, *HISTORY_TOOLS, *self._furnishing.more_tools), self.redactor)
 
     # -- for the doors
 

@@ -21,6 +21,7 @@ from storage import migrate
 from storage.connection import Options, visit
 from storage.embedded import Embedded, EmbeddedError
 from storage.errors import CommitUnknown, LeaseHeld, LeaseLost, StorageError, StoreClosed, Unavailable
+from tools.contract import Tool
 from tools.redact import Redactor
 
 from . import prices
@@ -44,9 +45,16 @@ class NotReady(Exception):
 class System:
     """The system of one process. Use as `async with start(config) as system`."""
 
-    def __init__(self, config: Config, clock: Clock, credentials: NewestCredentials, claude: Claude) -> None:
+    def __init__(
+        self,
+        config: Config,
+        clock: Clock,
+        credentials: NewestCredentials,
+        claude: Claude,
+        more_tools: tuple[Tool, ...] = (),
+    ) -> None:
         self.config, self.clock = config, clock
-        self.credentials, self._claude = credentials, claude
+        self.credentials, self._claude, self._more_tools = credentials, claude, more_tools
         self.house: House | None = None
         self.fenced = False
         self.stopping = trio.Event()
@@ -160,16 +168,20 @@ class System:
             redactor=lambda: self.redactor,
             zone=config.zone,
             default_model=config.model,
+            more_tools=self._more_tools,
             visited=lambda: time.monotonic() - self._visited_at < limits.visitor_seconds,
         )
 
     async def _options(self) -> Options:
-        url = self.config.database_url or await self._embedded_url()
+        url, limits = self.config.database_url or await self._embedded_url(), self.config.limits
         return Options(
             dsn=lambda: url,
             generation=self.config.generation,
-            lease_seconds=self.config.limits.lease_seconds,
-            reach_seconds=self.config.limits.reach_seconds,
+            lease_seconds=limits.lease_seconds,
+            reach_seconds=limits.reach_seconds,
+            idle_seconds=limits.idle_seconds,
+            statement_seconds=limits.statement_seconds,
+            silent_seconds=limits.silent_seconds,
             pooler=self.config.pooler,
         )
 
@@ -196,13 +208,18 @@ class _Status:
 
 
 @asynccontextmanager
-async def start(config: Config, *, clock: Clock | None = None) -> AsyncIterator[System]:
-    """Run a system. With neither key nor endpoint, the practice model is started beside it."""
+async def start(
+    config: Config, *, clock: Clock | None = None, more_tools: tuple[Tool, ...] = ()
+) -> AsyncIterator[System]:
+    """Run a system, its agents given `more_tools` beside their own.
+
+    With neither key nor endpoint, the practice model is started beside it.
+    """
     credentials, limits = NewestCredentials(), config.limits
     async with Claude(
         credentials, silence_seconds=limits.silence_seconds, extra_ca_file=config.extra_ca_file
     ) as claude:
-        system = System(config, clock or SystemClock(), credentials, claude)
+        system = System(config, clock or SystemClock(), credentials, claude, more_tools)
         try:
             async with trio.open_nursery() as nursery:
                 credentials.seen(await _first_credentials(config, nursery))
