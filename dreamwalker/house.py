@@ -70,11 +70,11 @@ class Furnishing:
 class House:
     """An open house. Satisfies the Means of agents. `run` ends when the storage does, with its error."""
 
-    def __init__(self, furnishing: Furnishing, *, reclaim: bool) -> None:
+    def __init__(self, furnishing: Furnishing, *, formerly: str = "") -> None:
         self._furnishing = furnishing
         self.clock, self.limits = furnishing.clock, furnishing.limits
         self.live = Live()
-        self.store = Store(furnishing.store, ring=self._ring, busy=self._busy, reclaim=reclaim)
+        self.store = Store(furnishing.store, ring=self._ring, busy=self._busy, formerly=formerly)
         self.chosen = Chosen(zone=furnishing.zone)
         self.guard = Guard(furnishing.model, furnishing.prices, self._purse)
         self.agents: dict[str, Agent] = {}

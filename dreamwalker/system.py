@@ -57,6 +57,7 @@ class System:
         self.credentials, self._claude, self._more_tools = credentials, claude, more_tools
         self.house: House | None = None
         self.fenced = False
+        self._held_as = ""
         self.stopping = trio.Event()
         self._nursery: trio.Nursery
         self._opening = trio.Lock()
@@ -106,7 +107,7 @@ class System:
 
     async def _keep(self, task_status: "trio.TaskStatus[House]") -> None:
         """Run one house to its end."""
-        house = House(await self._furnishing(), reclaim=self.fenced)
+        house = House(await self._furnishing(), formerly=self._held_as)
         up = False
 
         def opened(house: House) -> None:
@@ -118,13 +119,14 @@ class System:
             await house.run(_Status(opened))
         except Exception as raised:
             error = unwrap(raised)
+            self.fenced = self.fenced or isinstance(error, LeaseLost)
             if not up:
                 raise error from None
-            self.fenced = isinstance(error, LeaseLost)
             log.warning("the house closed: %s", error)
             if not self.fenced:
                 self._nursery.start_soon(self._reopen)
         finally:
+            self._held_as = house.store.held_as or self._held_as
             if self.house is house:
                 self.house = None
 
@@ -179,8 +181,9 @@ class System:
             generation=self.config.generation,
             lease_seconds=limits.lease_seconds,
             reach_seconds=limits.reach_seconds,
-            idle_seconds=limits.idle_seconds,
             statement_seconds=limits.statement_seconds,
+            idle_seconds=limits.idle_seconds,
+            transaction_seconds=limits.transaction_seconds,
             silent_seconds=limits.silent_seconds,
             pooler=self.config.pooler,
         )

@@ -57,7 +57,7 @@ class Inside:
             inbox.accept(
                 id=id,
                 agent=MAIN_AGENT,
-                conversation=self.home,
+                conversation=given.pop("conversation", self.home),
                 digest="-",
                 body=dumps({"text": text, "quotes": quotes}),
                 outside=False,
@@ -132,7 +132,7 @@ async def open_house(
             default_model="claude-haiku-5-5",
             visited=lambda: True,
         )
-        house = House(furnishing, reclaim=False)
+        house = House(furnishing)
         async with trio.open_nursery() as nursery:
             await nursery.start(house.run)
             yield Inside(house, api, clock)
