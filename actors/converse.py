@@ -39,7 +39,7 @@ class Conversing:
         """Set by whoever rings: something may wait to be placed, or a wait may be over."""
         self._toolbox = self._steps.toolbox
         self._begun_here: set[str] = set()
-        self._look = False  # rung while calls were under way: there may be something to place
+        self._look = False  # there may be something to place that no ring will tell of any more
 
     @property
     def stale(self) -> bool:
@@ -62,7 +62,8 @@ class Conversing:
 
     async def work(self) -> None:
         """Go on until nothing is placed or open. Raises StorageError; NotAsExpected if it was stopped meanwhile."""
-        while not self._steps.stale and await self._take_in():
+        self._look = True
+        while not self.stale and await self._take_in():
             await self._converse()
 
     # -- the loop
@@ -86,19 +87,23 @@ class Conversing:
     async def _take_in(self) -> bool:
         """Place what waits. False when there is nothing left to do."""
         while self.transcript.run is None:
-            if not await self._place_waiting(look=True):
+            if not await self._place_waiting():
                 return False
         return True
 
-    async def _place_waiting(self, *, look: bool = False) -> bool:
-        """Place the messages that wait, up to a "fresh context", which waits for the run's end. True if any was."""
-        if not (look or self._look or self.nudge.is_set()):
+    async def _place_waiting(self) -> bool:
+        """Place the messages that wait, up to a "fresh context", which waits for the run's end. True if any was.
+
+        Whoever accepts a message rings, so without a ring there is nothing new, and no need to look.
+        """
+        if not (self._look or self.nudge.is_set()):
             return False
         self.nudge, self._look = trio.Event(), False
         waiting = await self._means.store.ask(inbox.Unplaced(self.id))
         batch: list[Message] = []
         for message in waiting:
             if message.kind == "fresh":
+                self._look = True  # what comes after it is placed later
                 if not batch and self.transcript.run is None:
                     await self._draw_line(message)
                     return True

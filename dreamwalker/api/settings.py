@@ -8,20 +8,24 @@ from .endpoint import Asked, Endpoint, Given, Nothing, Shown
 from .errors import Refused
 
 
-class Change(Given, frozen=True):
+class SettingsChange(Given, frozen=True):
     """What to set; what is left out stays as it is."""
 
     zone: str | msgspec.UnsetType = msgspec.UNSET
     day_limit_dollars: float | msgspec.UnsetType = msgspec.UNSET
     month_limit_dollars: float | msgspec.UnsetType = msgspec.UNSET
+    pushes: bool | msgspec.UnsetType = msgspec.UNSET
+    snooze_minutes: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Settings(Shown, frozen=True):
-    """What holds now. `zone` is a name of the IANA list."""
+    """What holds now. `zone` is a name of the IANA list; `pushes`: whether anything is pushed to the phone."""
 
     zone: str
     day_limit_dollars: float
     month_limit_dollars: float
+    pushes: bool
+    snooze_minutes: int
 
 
 async def read_settings(asked: Asked[Nothing, Nothing, Nothing]) -> Settings:
@@ -29,7 +33,7 @@ async def read_settings(asked: Asked[Nothing, Nothing, Nothing]) -> Settings:
     return Settings(**house.chosen.shown())
 
 
-async def change_settings(asked: Asked[Nothing, Nothing, Change]) -> Settings:
+async def change_settings(asked: Asked[Nothing, Nothing, SettingsChange]) -> Settings:
     values = {name: value for name, value in msgspec.structs.asdict(asked.body).items() if value is not msgspec.UNSET}
     try:
         for name, value in values.items():
@@ -49,7 +53,7 @@ ENDPOINTS = (
         route="/api/settings",
         says="Change settings.",
         handle=change_settings,
-        body=Change,
+        body=SettingsChange,
         answer=Settings,
     ),
 )

@@ -20,7 +20,9 @@ Examples:
   dreamwalker settings                         all of them
   dreamwalker settings zone                    one
   dreamwalker settings zone Europe/Vienna      set it
-  dreamwalker settings day_limit_dollars 3"""
+  dreamwalker settings day_limit_dollars 3
+  dreamwalker settings pushes false            push nothing to the phone
+  dreamwalker settings snooze_minutes 30"""
 )
 @click.argument("name", required=False)
 @click.argument("value", required=False)
