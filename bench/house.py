@@ -133,7 +133,7 @@ async def open_runs(database_url: str) -> AsyncIterator[Runs]:
         phone=None,
         visited=lambda: True,
     )
-    house = House(furnishing, reclaim=False)
+    house = House(furnishing)
     model.newest_no = lambda: house.store.commit_no
     async with trio.open_nursery() as nursery:
         await nursery.start(house.run)

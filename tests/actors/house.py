@@ -57,7 +57,7 @@ class Inside:
             inbox.accept(
                 id=id,
                 agent=MAIN_AGENT,
-                conversation=self.home,
+                conversation=given.pop("conversation", self.home),
                 digest="-",
                 body=dumps({"text": text, "quotes": quotes}),
                 outside=False,
@@ -134,7 +134,7 @@ async def open_house(
             phone=phone,
             visited=lambda: True,
         )
-        house = House(furnishing, reclaim=False)
+        house = House(furnishing)
         async with trio.open_nursery() as nursery:
             await nursery.start(house.run)
             yield Inside(house, api, clock)
