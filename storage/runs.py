@@ -65,8 +65,8 @@ class End(Operation[Run | None]):
     """End a run before its time ("stopped" or "failed"): the whole of it in one commit.
 
     Every unfinished call gets `result_text`; `partial` (content blocks as JSON), text that was being written as entry
-    `partial_seq`, stays as a reply marked cut, unless the whole reply was committed meanwhile; `writes` settle its money. Returns the run as it stands after it (one that had ended before is
-    left as it was), None if there is none.
+    `partial_seq`, stays as a reply marked cut, unless the whole reply was committed meanwhile; `writes` settle its
+    money. Returns the run as it stands after it (one that had ended before is left as it was), None if there is none.
     """
 
     run: int
@@ -141,9 +141,7 @@ class Listed:
     @classmethod
     def of(cls, row: Row) -> "Listed":
         """From one row of the list."""
-        return cls(
-            run=Run.of(row), agent=row["agent"], conversation_kind=row["conversation_kind"], cost=row["cost"]
-        )
+        return cls(run=Run.of(row), agent=row["agent"], conversation_kind=row["conversation_kind"], cost=row["cost"])
 
 
 @attrs.frozen(kw_only=True)

@@ -72,7 +72,9 @@ async def test_a_conversation_that_cannot_be_gone_on_with_leaves_the_others_alon
         it.api.script(lambda request: say("Here."))
         await it.say("Hello")
         await it.settled(1)
-        await outside(database_url, f"INSERT INTO conversations VALUES (900, '{MAIN_AGENT}', 'ask', 'test', 1, now(), 0)")
+        await outside(
+            database_url, f"INSERT INTO conversations VALUES (900, '{MAIN_AGENT}', 'ask', 'test', 1, now(), 0)"
+        )
         await outside(
             database_url,
             "INSERT INTO entries VALUES (900, 1, NULL, NULL, 'message', 'owner', '7', 0, NULL, NULL, NULL, now(), 0)",
@@ -82,7 +84,10 @@ async def test_a_conversation_that_cannot_be_gone_on_with_leaves_the_others_alon
         runs = await it.settled(2)
         assert [run.state for run in runs] == ["done", "done"]
         with trio.fail_after(5), it.house.live.watch(900) as watch:
-            while not (listed := await it.ask(ListRuns(before=2**60, limit=1, conversation=900))) or not listed[0].run.ended:
+            while (
+                not (listed := await it.ask(ListRuns(before=2**60, limit=1, conversation=900)))
+                or not listed[0].run.ended
+            ):
                 await watch.wait()
         assert listed[0].run.state == "failed" and "taken up" in (listed[0].run.reason or "")
 
