@@ -20,7 +20,7 @@ from tools.catchup import MISSED, STILL_RUNNING
 
 LEDGER = f"SELECT {Fate.columns()} FROM slots ORDER BY thing, at"
 _MESSAGES = "SELECT kind, source_key, accepted_at FROM messages WHERE kind IN ('reminder', 'job', 'notice')"
-_PUSHES = "SELECT id, kind FROM year_pushes"
+_PUSHES = "SELECT id, state, tries FROM pushes"
 _RUNS = """
 SELECT c.made_by, count(r.id), count(r.closed_at) FROM conversations c LEFT JOIN runs r ON r.conversation = c.id
 WHERE c.kind = 'job' GROUP BY c.made_by
@@ -53,7 +53,7 @@ async def judge(year: Year) -> Verdict:
         found.extend(f"thing {track.id}: {said}" for said in _fates(expected, by_thing[track.id]))
         found.extend(f"thing {track.id}: {said}" for said in _reasons(by_thing[track.id], year))
     found.extend(await _effects(rows, year))
-    found.extend(f"thing {id} is left over" for (id,) in await outside(year.url, _LEFT, year.clock.at))
+    found.extend(f"thing {id} is left over" for (id,) in await outside(year.url, _LEFT, year.end))
     return Verdict(
         slots=slots,
         violations=tuple(found),
@@ -66,7 +66,7 @@ def _expected(track: Track, year: Year) -> list[tuple[datetime, str]]:
     """What should have come up: instants and names, in order."""
     found: list[tuple[datetime, str]] = []
     for span in track.spans:
-        for at in instants(span.pattern, span.since, span.begin, span.end or year.clock.at):
+        for at in instants(span.pattern, span.since, span.begin, span.end or year.end):
             if isinstance(span.pattern, Steps):
                 found.append((at, f"{at:%Y-%m-%dT%H:%M:%SZ}"))
             else:
@@ -138,7 +138,13 @@ async def _effects(rows: list[Fate], year: Year) -> list[str]:
         if messages[kind, key] != wanted[kind, key]
     ]
     pushes: list[tuple[Any, ...]] = await outside(year.url, _PUSHES)
-    pushed = {id for id, _ in pushes}
+    pushed = {id for id, *_ in pushes}
+    found.extend(
+        f"the push of {id} is {state}, has {tries} tries and came to the phone {year.phone.tried[id]} times"
+        for id, state, tries in pushes
+        if state not in ("sent", "failed") or not 1 <= tries <= 5 or not year.phone.tried[id] <= tries
+    )
+    found.extend(f"the phone was shown {id}, which is no push" for id in year.phone.tried.keys() - pushed)
     must = (came_up.keys() - jobs) | reported
     found.extend(f"{key} was not pushed" for key in must - pushed)
     found.extend(f"{key} was pushed without a reason" for key in pushed - must - failed)

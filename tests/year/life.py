@@ -5,15 +5,17 @@ storage operations, and everything happens in one order, so that one seed makes 
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime
-from typing import Any, Literal, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 import attrs
 
 from actors.converse import Conversing
 from actors.live import Live
+from actors.pusher import Pusher
 from actors.scheduler import Scheduler
 from actors.spend import Guard, Purse
 from actors.supervisor import unwrap
@@ -21,12 +23,14 @@ from dreamwalker import prices
 from dreamwalker.house import MAIN_AGENT, MAIN_JOB
 from storage import inbox
 from storage.conversations import Agents, EnsureAgent
-from storage.operation import Operation, Read, Write
+from storage.operation import Operation, Read
 from storage.records import Agent
 from storage.settings import HighestId
 from tests.storage.harness import House, house
 from tools.limits import Limits
 from tools.model import ModelError, ModelReply, ModelRequest, Usage
+from tools.phone import Notification, NotNow, Outcome, Refused, Shown
+from tools.pushing import Outbox
 from tools.redact import Redactor
 from tools.reminders import REMINDER_TOOLS
 from tools.toolbox import Toolbox
@@ -34,9 +38,6 @@ from tools.zones import zone_named
 
 T = TypeVar("T")
 NANO = 1_000_000_000
-
-PUSHES = "CREATE TABLE year_pushes (id TEXT PRIMARY KEY, kind TEXT NOT NULL, thing BIGINT NOT NULL, no BIGINT NOT NULL)"
-_PUSH = "INSERT INTO year_pushes (id, kind, thing, no) VALUES (?, ?, ?, :no)"
 
 
 class Died(BaseException):
@@ -62,13 +63,32 @@ class YearClock:
         raise AssertionError(f"nothing should wait for {seconds} s")
 
 
-class Table:
-    """Puts pushes into a table of the year's own."""
+@attrs.frozen
+class ScriptedPhone:
+    """A phone in memory: whether a try reaches it follows from the seed, the push and the time alone.
 
-    def push(
-        self, *, id: str, kind: Literal["reminder", "report"], thing: int, title: str, text: str, now: datetime
-    ) -> tuple[Write, ...]:
-        return (Write(_PUSH, (id, kind, thing)),)
+    It outlives every house, and `tried` counts what came, by id.
+    """
+
+    seed: int
+    tried: Counter[str] = attrs.Factory(Counter)
+    has_buttons: bool = True
+
+    async def show(self, it: Notification, now: datetime) -> Outcome:
+        self.tried[it.id] += 1
+        match drawn_by(self.seed, it.id, f"{now:%Y-%m-%d %H:%M:%S}") % 10:
+            case 0 | 1 | 2:
+                return NotNow(why="The line was dead.")
+            case 3:
+                return NotNow(why="Too many.", retry_at=now + timedelta(hours=2))
+            case 4 if drawn_by(self.seed, it.id) % 5 == 0:
+                return Refused(why="It would not.")
+        return Shown()
+
+
+def drawn_by(*parts: object) -> int:
+    """A number that follows from the parts."""
+    return int(hashlib.sha256(repr(parts).encode()).hexdigest(), 16)
 
 
 class Mortal:
@@ -110,7 +130,7 @@ class Scripted:
         newest = str(request.messages[-1]["content"])
         if request.tools:
             return self._reply("Told.")
-        fate = int(hashlib.sha256(f"{self.seed} {newest}".encode()).hexdigest(), 16) % 10
+        fate = drawn_by(self.seed, newest) % 10
         if fate == 0:
             raise ModelError("refused", "The model would not.", usage=Usage())
         return self._reply("NOTHING" if fate < 6 else f"Report {fate}.")
@@ -122,13 +142,18 @@ class Scripted:
 class Means:
     """What a life's actors work with."""
 
-    def __init__(self, store: Mortal, clock: YearClock, seed: int) -> None:
+    def __init__(self, store: Mortal, clock: YearClock, phone: ScriptedPhone) -> None:
         self.store: Any = store
         self.clock = clock
-        self.live, self.limits, self.pushes = Live(), Limits(), Table()
+        self.live, self.limits = (
+            Live(),
+            Limits(pushes_at_once=1),
+        )  # one after the other, so that one seed is one history
         self.redactor, self.zone, self.default_model = Redactor({}), zone_named("Europe/Vienna"), "claude-haiku-5-5"
+        self.pushes = Outbox(redactor=lambda: self.redactor, snooze_minutes=lambda: 10, limits=self.limits)
+        self.phone = phone
         purse = Purse(day_limit=5 * NANO, month_limit=50 * NANO, zone=self.zone)
-        self.guard = Guard(Scripted(seed), prices, lambda: purse)
+        self.guard = Guard(Scripted(phone.seed), prices, lambda: purse)
 
     def toolbox(self, conversation_kind: str) -> Toolbox:
         return Toolbox(() if conversation_kind == "job" else REMINDER_TOOLS, self.redactor)
@@ -140,6 +165,7 @@ class Life:
 
     store: Mortal
     scheduler: Scheduler
+    pusher: Pusher
     means: Means
     agent: Agent
     home: int
@@ -163,13 +189,13 @@ class Life:
 
 
 @asynccontextmanager
-async def life(url: str, clock: YearClock, seed: int) -> AsyncIterator[Life]:
+async def life(url: str, clock: YearClock, phone: ScriptedPhone) -> AsyncIterator[Life]:
     """Open the database as a process that has just started does."""
     async with house(url) as under:
         store = Mortal(under, (await under.do(HighestId())).value)
-        means = Means(store, clock, seed)
+        means = Means(store, clock, phone)
         made = EnsureAgent(name=MAIN_AGENT, job=MAIN_JOB, instructions="", id=store.next_id(), now=clock.now())
         home = (await under.do(made)).value.id
         (agent,) = (await under.do(Agents())).value
         store.rung.update((await under.do(inbox.Waiting(MAIN_AGENT))).value)
-        yield Life(store, Scheduler(means), means, agent, home)
+        yield Life(store, Scheduler(means), Pusher(means), means, agent, home)

@@ -11,7 +11,6 @@ import trio
 
 from storage import migrate
 from tests.year.check import Verdict, judge
-from tests.year.life import PUSHES
 from tests.year.year import Plan, Year
 
 _MIGRATIONS = Path(__file__).parent.parent.parent / "migrations"
@@ -32,5 +31,4 @@ def lived(url: str, plan: Plan) -> tuple[Verdict, int, int]:
 async def _prepare(url: str) -> None:
     connection = await asyncpg.connect(url)
     await migrate.apply(connection, migrate.read_migrations(_MIGRATIONS))
-    await connection.execute(PUSHES)
     await connection.close()

@@ -15,7 +15,7 @@ from storage.operation import Commit
 from storage.records import Thing
 from storage.text import dumps
 from storage.things import FindThing, Upcoming
-from tests.year.life import Died, Life, YearClock, life
+from tests.year.life import Died, Life, ScriptedPhone, YearClock, life
 from tests.year.patterns import Pattern, drawn
 from tools.contract import ToolFailed
 from tools.things import Change, change, made, pause, remove, resume
@@ -55,6 +55,7 @@ class Plan:
     """How much of everything a history holds."""
 
     seed: int
+    begin: datetime = BEGIN
     days: int = 365
     things: int = 260
     changes: int = 200
@@ -67,45 +68,49 @@ class Year:
 
     url: str
     plan: Plan
-    clock: YearClock = attrs.Factory(lambda: YearClock(BEGIN))
+    phone: ScriptedPhone = attrs.field(init=False)
+    end: datetime = attrs.field(init=False)
+    clock: YearClock = attrs.field(init=False)
     tracks: dict[int, Track] = attrs.Factory(dict)
     down: list[tuple[datetime, datetime]] = attrs.Factory(list)
     """When no house lived."""
     deaths: int = 0
     sleeps: int = 0
     _chance: random.Random = attrs.field(init=False)
-    _end: datetime = attrs.field(init=False)
     _events: list[tuple[datetime, str]] = attrs.field(init=False)
     _ripe: dict[int, datetime] = attrs.Factory(dict)
+    _doomed: bool = False
     _requests: int = 0
     _doubt: tuple[str, int, Callable[[Thing], None]] | None = None
 
     async def run(self) -> None:
         """Live it through to the end, until everything that is due has its fate."""
-        self._chance = random.Random(self.plan.seed)
-        self._end = BEGIN + timedelta(days=self.plan.days)
+        self._chance, self.phone = random.Random(self.plan.seed), ScriptedPhone(self.plan.seed)
+        self.clock, self.end = YearClock(self.plan.begin), self.plan.begin + timedelta(days=self.plan.days)
         self._events = self._drawn_events()
-        while self.clock.at < self._end:
+        while self.clock.at < self.end:
             try:
-                async with life(self.url, self.clock, self.plan.seed) as it:
+                async with life(self.url, self.clock, self.phone) as it:
                     await self._live(it)
             except* Died:
                 self.deaths += 1
                 self._down()
-        async with life(self.url, self.clock, self.plan.seed) as it:
+        async with life(self.url, self.clock, self.phone) as it:
             await self._settle_doubt(it)
             self._ripe.clear()
             await it.scheduler.look()
             while it.waiting:
                 await it.work(it.waiting[0])
                 await it.scheduler.look()
+            while (push_at := await it.pusher.look()) is not None:
+                self.clock.at = push_at
 
     def _drawn_events(self) -> list[tuple[datetime, str]]:
         """What happens and when, the last first."""
 
         def some(count: int, what: str, days: float) -> list[tuple[datetime, str]]:
             seconds = [self._chance.uniform(0, days * 86_400) for _ in range(count)]
-            return [(BEGIN + timedelta(seconds=second), what) for second in seconds]
+            return [(self.plan.begin + timedelta(seconds=second), what) for second in seconds]
 
         early = self.plan.things * 2 // 3
         events = [
@@ -122,7 +127,7 @@ class Year:
         """No house lives for a while."""
         longest = self._chance.choice((0, 5, 5, 600, 600, 7200, 43_200, 259_200))
         since = self.clock.at
-        self.clock.at = min(since + timedelta(seconds=self._chance.uniform(0, longest)), self._end)
+        self.clock.at = min(since + timedelta(seconds=self._chance.uniform(0, longest)), self.end)
         self.down.append((since, self.clock.at))
 
     # -- one life
@@ -134,13 +139,15 @@ class Year:
             next_at = await it.scheduler.look()
             while await self._converse(it):
                 next_at = await it.scheduler.look()
-            if self.clock.at >= self._end:
+            push_at = await it.pusher.look()
+            if self.clock.at >= self.end:
                 return
-            moments = [self._events[-1][0] if self._events else self._end, self._end]
+            moments = [self._events[-1][0] if self._events else self.end, self.end]
             moments.extend(self._ripe[conversation] for conversation in it.waiting)
-            if next_at is not None:
-                moments.append(next_at)
+            moments.extend(at for at in (next_at, push_at) if at is not None)
             self.clock.at = max(min(moments), self.clock.at)
+            if self._doomed and next_at is not None and next_at <= self.clock.at:
+                self._doom(it)
             if self._events and self._events[-1][0] <= self.clock.at and await self._event(it, self._events.pop()[1]):
                 return
 
@@ -173,10 +180,16 @@ class Year:
                 self.sleeps += 1
                 self._down()
                 return True
+            case "outage" if self._chance.random() < 0.25:
+                self._doom(it)
             case "outage":
-                it.store.dies_at = it.store.operations + self._chance.randint(1, 12)
-                it.store.after = self._chance.random() < 0.5
+                self._doomed = True  # with the next that is due
         return False
+
+    def _doom(self, it: Life) -> None:
+        """Let this life die at one of its next operations."""
+        it.store.dies_at = it.store.operations + self._chance.randint(1, 14)
+        it.store.after, self._doomed = self._chance.random() < 0.5, False
 
     def _fresh(self, it: Life) -> Commit:
         """The owner begins a new context, so that the home conversation stays short."""
