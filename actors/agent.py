@@ -13,7 +13,7 @@ import attrs
 import trio
 
 from storage import inbox, runs
-from storage.errors import NotAsExpected, StorageError
+from storage.errors import NotAsExpected, StoreBusy, StoreClosed
 from storage.records import Agent, Run
 from storage.text import dumps
 
@@ -21,6 +21,7 @@ from .converse import STOPPED_CALL, Conversing
 from .live import InFlight
 from .mailbox import Mailbox, Reply
 from .steps import Means
+from .store import FATAL
 from .supervisor import unwrap
 
 log = logging.getLogger("dreamwalker.agent")
@@ -118,18 +119,21 @@ class AgentActor:
             nursery.start_soon(self._drive, conversation, work)
 
     async def _drive(self, conversation: int, work: _Work) -> None:
-        """Work on one conversation until nothing is left. A failure loads it anew, which counts as taking it up."""
+        """Work on one conversation until nothing is left. A failure loads it anew, which counts as taking it up.
+
+        One that fails even so, again and again, is left alone until it is rung: it must not take the others down.
+        """
         failures = 0
         try:
             with work.scope:
                 async with self._places:
-                    while True:
+                    while failures <= self._means.limits.resumes + 1 or work.rung:
                         work.rung = False
                         try:
                             work.conversing = self._kept.pop(conversation, None) or await self._load(conversation)
                             await work.conversing.work()
                         except Exception as raised:
-                            failures += self._judge(conversation, unwrap(raised), failures)
+                            failures += self._judge(conversation, unwrap(raised))
                         else:
                             if not work.conversing.stale:
                                 self._keep(conversation, work.conversing)
@@ -139,13 +143,13 @@ class AgentActor:
             self._working.pop(conversation, None)
             work.ended.set()
 
-    def _judge(self, conversation: int, error: BaseException, failures: int) -> int:
+    def _judge(self, conversation: int, error: BaseException) -> int:
         """Raise what is about the house; else log it and say whether it counts as a failure of the conversation."""
+        if isinstance(error, (*FATAL, StoreBusy, StoreClosed)):
+            raise error
         if isinstance(error, NotAsExpected):
             log.info("conversation %d changed meanwhile (%s): looking again", conversation, error)
             return 0
-        if isinstance(error, StorageError) or failures > self._means.limits.resumes:
-            raise error
         log.error("conversation %d failed", conversation, exc_info=error)
         return 1
 
@@ -178,6 +182,7 @@ class AgentActor:
                     result_text=STOPPED_CALL,
                     now=means.clock.now(),
                     partial=_partial(flight, message.run),
+                    partial_seq=0 if flight is None else flight.seq,
                     label=label,
                 )
             )

@@ -18,7 +18,7 @@ from storage.records import Agent, Call, Entry, Message, Run
 from tools.model import ModelError, ModelReply
 
 from . import journal
-from .request import entries_of, go_on_after, opens_run, render_reply
+from .request import ENDS_RUN, entries_of, go_on_after, opens_run, render_reply
 from .spend import Reservation
 from .steps import Means, Steps
 from .transcript import Transcript
@@ -207,8 +207,8 @@ class Conversing:
             limits=means.limits,
         )
         writes = [*means.guard.settle(reservation, reply.usage), *(journal.begun(call) for call in rendered.calls)]
-        entries = [rendered.entry] if reply.blocks else []
-        if reply.stop_reason == "pause_turn" and reply.blocks and not rendered.calls:
+        entries = [] if rendered.entry is None else [rendered.entry]
+        if reply.stop_reason == "pause_turn" and rendered.entry is not None and not rendered.calls:
             entries.append(go_on_after(rendered.entry))
         got_on = _after_reply(attrs.evolve(run, turn=run.turn + 1, attempt=0, retries=0), reply, now)
         await self._steps.commit([*writes, *(conversations.add(entry) for entry in entries)], got_on)
@@ -305,15 +305,10 @@ class Conversing:
 
 def _after_reply(run: Run, reply: ModelReply, now: datetime) -> Run:
     """The run's state after a reply: it goes on with calls and pauses, else it is done or failed."""
-    match reply.stop_reason:
-        case "refusal":
-            return attrs.evolve(run, state="failed", reason="The model declined to answer this.", closed_at=now)
-        case "model_context_window_exceeded":
-            return attrs.evolve(
-                run, state="failed", reason="The conversation is too long for the model.", closed_at=now
-            )
-        case "pause_turn":
-            return run
+    if (reason := ENDS_RUN.get(reply.stop_reason)) is not None:
+        return attrs.evolve(run, state="failed", reason=reason, closed_at=now)
+    if reply.stop_reason == "pause_turn":
+        return run
     if any(not isinstance(part, str) for part in reply.blocks):
         return run
     return attrs.evolve(run, state="done", closed_at=now)

@@ -36,6 +36,12 @@ Memory: this conversation may be begun anew at any time, and then only your note
 knowing later, without being asked, and look into notes before you say that you don't know. Say in a few words what you
 wrote. You have no way to the internet yourself."""
 
+ENDS_RUN = {
+    "refusal": "The model declined to answer this.",
+    "model_context_window_exceeded": "The conversation is too long for the model.",
+}
+"""Why a run fails, by the reason for which the model stopped."""
+
 _OPENS_RUN = frozenset({"owner", "task", "agent", "job", "reminder", "outcome"})
 
 
@@ -142,20 +148,26 @@ def build(transcript: Transcript, agent: Agent, toolbox: Toolbox, model: str, li
 
 @attrs.frozen(kw_only=True)
 class Rendered:
-    """A reply as it is stored: its entry, the calls it asks for, and whether the run goes on without any."""
+    """A reply as it is stored: its entry, None if nothing of it is kept, and the calls it asks for."""
 
-    entry: Entry
+    entry: Entry | None
     calls: tuple[Call, ...]
 
 
 def render_reply(
     reply: ModelReply, *, run: Run, seq: int, label: int, now: datetime, redactor: Redactor, limits: Limits
 ) -> Rendered:
-    """Store a reply under our own ids. Arguments that did not arrive whole are shown empty and answered as bad."""
+    """Store a reply under our own ids. Arguments that did not arrive whole are shown empty and answered as bad.
+
+    Tool uses of a reply that ends its run are left out: nothing will come of them, and a use without a result would
+    spoil the history.
+    """
     turn = run.turn + 1
     blocks: list[Block] = []
     calls: list[Call] = []
     for part in reply.blocks:
+        if reply.stop_reason in ENDS_RUN and not isinstance(part, str):
+            continue
         if isinstance(part, str):
             blocks.append({"type": "text", "text": redactor.text(part)})
             continue
@@ -195,7 +207,7 @@ def render_reply(
         at=now,
         no=0,
     )
-    return Rendered(entry=entry, calls=tuple(calls))
+    return Rendered(entry=entry if blocks else None, calls=tuple(calls))
 
 
 def go_on_after(reply: Entry) -> Entry:

@@ -36,13 +36,14 @@ class StoreSettings:
 class Store:
     """Everyone's way to the database: `await store.ask(operation)`.
 
-    `ring` gets each bell after its commit. `busy` says whether the lease must be kept up without commits.
+    `ring` gets each bell after its commit. `busy` says whether the lease must be kept up without commits. `formerly`
+    is the holder that this process was before, if it was one: then it takes the lease from nobody else.
     """
 
     def __init__(
-        self, settings: StoreSettings, *, ring: Callable[[Bell], None], busy: Callable[[], bool], reclaim: bool = False
+        self, settings: StoreSettings, *, ring: Callable[[Bell], None], busy: Callable[[], bool], formerly: str = ""
     ) -> None:
-        self._settings, self._ring, self._busy, self._reclaim = settings, ring, busy, reclaim
+        self._settings, self._ring, self._busy, self._formerly = settings, ring, busy, formerly
         self._connection = Connection(settings.options, secrets.token_hex(16))
         self._bridge = Bridge()
         self._failed = trio.Event()
@@ -98,6 +99,11 @@ class Store:
         return self._connection.commit_no
 
     @property
+    def held_as(self) -> str:
+        """The holder as which it has, or had, the lease; "" if it never did."""
+        return self._connection.holder if self._connection.commit_no else ""
+
+    @property
     def drops(self) -> int:
         """Connections lost so far."""
         return self._connection.drops
@@ -124,7 +130,7 @@ class Store:
         connection, settings = self._connection, self._settings
 
         async def unit() -> None:
-            await connection.open(settings.check, reclaim=self._reclaim)
+            await connection.open(settings.check, formerly=self._formerly)
             self._id = (await connection.perform(HighestId())).value
 
         try:

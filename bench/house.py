@@ -130,9 +130,10 @@ async def open_runs(database_url: str) -> AsyncIterator[Runs]:
         redactor=lambda: redactor,
         zone=ZoneInfo("Europe/Vienna"),
         default_model="claude-haiku-5-5",
+        phone=None,
         visited=lambda: True,
     )
-    house = House(furnishing, reclaim=False)
+    house = House(furnishing)
     model.newest_no = lambda: house.store.commit_no
     async with trio.open_nursery() as nursery:
         await nursery.start(house.run)

@@ -116,7 +116,7 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
     )
     for name, secret in config.secrets().items():
         from_file = name == "API TOKEN" and config.token is None
-        reading.judge_secret(f"{name} in {config.token_file}" if from_file else name, secret)
+        reading.judge_secret(name.lower() + (f" in {config.token_file}" if from_file else ""), secret)
     if reading.problems:
         listed = "\n".join(f"- {problem}" for problem in reading.problems)
         raise BadConfiguration(f"dreamwalker can't start with these settings of the environment:\n{listed}")

@@ -34,6 +34,7 @@ from storage.operation import Bell
 from storage.records import Agent
 from storage.settings import Set, Settings
 from storage.waking import Found, Look
+from tools.contract import Tool
 from tools.history import HISTORY_TOOLS
 from tools.jobs import JOB_TOOLS
 from tools.limits import Limits
@@ -55,7 +56,10 @@ MAIN_JOB = "the owner's personal agent, who remembers for him, reminds him and g
 
 @attrs.frozen(kw_only=True)
 class Furnishing:
-    """What a house is built from, made by the shell once for the whole process."""
+    """What a house is built from, made by the shell once for the whole process.
+
+    `more_tools` are given to every conversation beside the house's own.
+    """
 
     store: StoreSettings
     model: Model
@@ -67,6 +71,7 @@ class Furnishing:
     default_model: str
     phone: Phone | None
     """None: nothing can be pushed."""
+    more_tools: tuple[Tool, ...] = ()
     visited: Callable[[], bool]
     """Whether a published request came lately, so that the lease is kept up."""
 
@@ -74,11 +79,11 @@ class Furnishing:
 class House:
     """An open house. Satisfies the Means of agents. `run` ends when the storage does, with its error."""
 
-    def __init__(self, furnishing: Furnishing, *, reclaim: bool) -> None:
+    def __init__(self, furnishing: Furnishing, *, formerly: str = "") -> None:
         self._furnishing = furnishing
         self.clock, self.limits = furnishing.clock, furnishing.limits
         self.live = Live()
-        self.store = Store(furnishing.store, ring=self._ring, busy=self._busy, reclaim=reclaim)
+        self.store = Store(furnishing.store, ring=self._ring, busy=self._busy, formerly=formerly)
         self.chosen = Chosen(zone=furnishing.zone)
         self.guard = Guard(furnishing.model, furnishing.prices, self._purse)
         self.agents: dict[str, Agent] = {}
@@ -112,7 +117,8 @@ class House:
         """The tools of a kind of conversation. A job's run has none that reads anything outside its job."""
         if conversation_kind == "job":
             return Toolbox((), self.redactor)
-        return Toolbox((*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS), self.redactor)
+        tools = (*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS, *self._furnishing.more_tools)
+        return Toolbox(tools, self.redactor)
 
     @property
     def phone(self) -> Phone | None:

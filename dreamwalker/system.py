@@ -22,6 +22,7 @@ from storage.connection import Options, visit
 from storage.embedded import Embedded, EmbeddedError
 from storage.errors import CommitUnknown, LeaseHeld, LeaseLost, StorageError, StoreClosed, Unavailable
 from storage.waking import Found
+from tools.contract import Tool
 from tools.phone import Phone
 from tools.redact import Redactor, SecretTooWeak
 
@@ -77,12 +78,20 @@ class System:
     """The system of one process. Use as `async with start(config) as system`."""
 
     def __init__(
-        self, config: Config, clock: Clock, credentials: NewestCredentials, claude: Claude, phone: Phone | None
+        self,
+        config: Config,
+        clock: Clock,
+        credentials: NewestCredentials,
+        claude: Claude,
+        phone: Phone | None,
+        more_tools: tuple[Tool, ...] = (),
     ) -> None:
         self.config, self.clock = config, clock
         self.credentials, self._claude, self._phone = credentials, claude, phone
+        self._more_tools = more_tools
         self.house: House | None = None
         self.fenced = False
+        self._held_as = ""
         self.stopping = trio.Event()
         self._nursery: trio.Nursery
         self._opening: _Shared[House] | None = None
@@ -161,7 +170,7 @@ class System:
 
     async def _keep(self, task_status: "trio.TaskStatus[House]") -> None:
         """Run one house to its end."""
-        house = House(await self._furnishing(), reclaim=self.fenced)
+        house = House(await self._furnishing(), formerly=self._held_as)
         up = False
 
         def opened(house: House) -> None:
@@ -173,13 +182,14 @@ class System:
             await house.run(_Status(opened))
         except Exception as raised:
             error = unwrap(raised)
+            self.fenced = self.fenced or isinstance(error, LeaseLost)
             if not up:
                 raise error from None
-            self.fenced = isinstance(error, LeaseLost)
             log.warning("the house closed: %s", error)
             if not self.fenced:
                 self._nursery.start_soon(self._reopen)
         finally:
+            self._held_as = house.store.held_as or self._held_as
             if self.house is house:
                 self.house = None
 
@@ -224,16 +234,21 @@ class System:
             zone=config.zone,
             default_model=config.model,
             phone=self._phone,
+            more_tools=self._more_tools,
             visited=lambda: time.monotonic() - self._visited_at < limits.visitor_seconds,
         )
 
     async def _options(self) -> Options:
-        url = self.config.database_url or await self._embedded_url()
+        url, limits = self.config.database_url or await self._embedded_url(), self.config.limits
         return Options(
             dsn=lambda: url,
             generation=self.config.generation,
-            lease_seconds=self.config.limits.lease_seconds,
-            reach_seconds=self.config.limits.reach_seconds,
+            lease_seconds=limits.lease_seconds,
+            reach_seconds=limits.reach_seconds,
+            statement_seconds=limits.statement_seconds,
+            idle_seconds=limits.idle_seconds,
+            transaction_seconds=limits.transaction_seconds,
+            silent_seconds=limits.silent_seconds,
             pooler=self.config.pooler,
         )
 
@@ -260,14 +275,19 @@ class _Status:
 
 
 @asynccontextmanager
-async def start(config: Config, *, clock: Clock | None = None) -> AsyncIterator[System]:
-    """Run a system. With neither key nor endpoint, the practice model is started beside it."""
+async def start(
+    config: Config, *, clock: Clock | None = None, more_tools: tuple[Tool, ...] = ()
+) -> AsyncIterator[System]:
+    """Run a system, its agents given `more_tools` beside their own.
+
+    With neither key nor endpoint, the practice model is started beside it.
+    """
     credentials, limits = NewestCredentials(), config.limits
     async with (
         Claude(credentials, silence_seconds=limits.silence_seconds, extra_ca_file=config.extra_ca_file) as claude,
         _phone(config) as phone,
     ):
-        system = System(config, clock or SystemClock(), credentials, claude, phone)
+        system = System(config, clock or SystemClock(), credentials, claude, phone, more_tools)
         try:
             async with trio.open_nursery() as nursery:
                 credentials.seen(await _first_credentials(config, nursery))

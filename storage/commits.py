@@ -79,9 +79,10 @@ class Writer:
         """How long ago the lease was renewed, by the clock that says longest: one may have stood still in a pause."""
         return max(time.monotonic() - self.renewed_at, time.time() - self._renewed_on_the_wall)
 
-    async def open(self, check: Callable[[Any], Awaitable[None]], *, reclaim: bool = False) -> None:
-        """Connect, let `check` look at the schema, take the lease (`reclaim`: only one that is free).
+    async def open(self, check: Callable[[Any], Awaitable[None]], *, formerly: str = "") -> None:
+        """Connect, let `check` look at the schema, take the lease.
 
+        `formerly`: the holder that this process was before. Then only a lease that is free, or still that one's.
         Raises LeaseHeld, Unavailable, and what `check` raises. Taking it twice, after an answer was lost, does no harm.
         """
         patience = self._link.patience()
@@ -89,19 +90,19 @@ class Writer:
             raw = await self._link.reach(patience)
             sent = time.monotonic(), time.time()
             try:
-                self.commit_no = await self._link.step(self._take(raw, check, reclaim))
+                self.commit_no = await self._link.step(self._take(raw, check, formerly))
             except (Lost, TookTooLong) as lost:  # too long: the row is held by one that hangs, and is ended soon
                 await self._link.again(lost, patience)
             else:
                 self.renewed_at, self._renewed_on_the_wall = sent
                 return
 
-    async def _take(self, raw: Any, check: Callable[[Any], Awaitable[None]], reclaim: bool) -> int:
+    async def _take(self, raw: Any, check: Callable[[Any], Awaitable[None]], formerly: str) -> int:
         o = self.options
         async with raw.transaction():
             await raw.execute(o.timeouts(raw.get_server_version()))
             await check(raw)
-            taken = await raw.fetchval(lease.TAKE, self.holder, o.generation, float(o.lease_seconds), reclaim)
+            taken = await raw.fetchval(lease.TAKE, self.holder, o.generation, float(o.lease_seconds), formerly)
             if taken is None:
                 seconds = await raw.fetchval(lease.SECONDS_LEFT)
                 raise LeaseHeld("another instance is writing to this database", seconds=max(seconds or 0.0, 0.0))

@@ -8,12 +8,13 @@ from urllib.parse import urlsplit
 
 from . import sql
 
-# Free, given up, ours already, of an older or the same deploy; `reclaim` ($4) waits its turn: free or given up only.
+# Run out, given up, ours already, of an older or the same deploy. A process that held it before, as $4, and may have
+# lost it since, waits its turn: it takes what has run out or was given up, and what is still its own.
 TAKE = """
 UPDATE dreamwalker_lease
 SET holder = $1, generation = $2, commit_no = commit_no + 1,
     expires_at = clock_timestamp() + make_interval(secs => $3)
-WHERE id = 1 AND (expires_at <= clock_timestamp() OR holder = '' OR holder = $1 OR (generation <= $2 AND NOT $4))
+WHERE id = 1 AND (expires_at <= clock_timestamp() OR holder IN ('', $1, $4) OR (generation <= $2 AND $4 = ''))
 RETURNING commit_no
 """
 

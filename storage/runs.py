@@ -64,8 +64,8 @@ _UNFINISHED = f"SELECT {Call.columns()} FROM calls WHERE run = ? AND state IN ('
 class End(Operation[Run | None]):
     """End a run before its time ("stopped" or "failed"): the whole of it in one commit.
 
-    Every unfinished call gets `result_text`; `partial` (content blocks as JSON), text that was being written, stays as
-    a reply marked cut; `writes` settle its money. Returns the run as it stands after it (one that had ended before is
+    Every unfinished call gets `result_text`; `partial` (content blocks as JSON), text that was being written as entry
+    `partial_seq`, stays as a reply marked cut, unless the whole reply was committed meanwhile; `writes` settle its money. Returns the run as it stands after it (one that had ended before is
     left as it was), None if there is none.
     """
 
@@ -76,6 +76,7 @@ class End(Operation[Run | None]):
     result_text: str
     now: datetime
     partial: str | None = None
+    partial_seq: int = 0
     label: int = 0
     writes: tuple[Write, ...] = ()
 
@@ -89,7 +90,8 @@ class End(Operation[Run | None]):
         if self.partial is not None:
             last = await tx.get(_LAST_SEQ, run.conversation)
             assert last is not None
-            await tx.write(conversations.add(self._reply(run, last["seq"] + 1, self.partial)))
+            if last["seq"] + 1 == self.partial_seq:
+                await tx.write(conversations.add(self._reply(run, self.partial_seq, self.partial)))
         await tx.write(*self.writes)
         await tx.run(_END, self.state, self.reason, self.now, self.run)
         for bell in (*changed(self.agent, run.conversation), Bell(ENDED, run.conversation)):

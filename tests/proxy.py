@@ -17,6 +17,7 @@ What may become of a request:
     LATE         the client's side is cut, the server's stays: the request happens when the test says so
                  (`await proxy.late[0].deliver()`), however long after the client has come back
     Fail("40001", "…")  it is swallowed, and the client is told that the server refused it with this SQLSTATE
+    Then(CUT_AFTER, call)  that, and before the client learns of it the function is called
     Await(event) it is forwarded once the trio.Event is set (`Await(event, CUT_AFTER)`: what becomes of it then)
 
 For the whole of it: `delay_seconds` (per round trip, for measuring), `round_trips`, `accepted` (connections),
@@ -59,10 +60,18 @@ class Await:
     """Wait for the event, then do `then`."""
 
     event: trio.Event
-    then: "Fate | Fail" = PASS
+    then: "Fate | Fail | Then" = PASS
 
 
-Action = Fate | Fail | Await
+@attrs.frozen
+class Then:
+    """Do `fate`, then call the function, before the client learns what became of it."""
+
+    fate: Fate
+    call: Callable[[], None]
+
+
+Action = Fate | Fail | Await | Then
 
 
 class Door(Enum):
@@ -179,12 +188,16 @@ class Proxy:
                 kinds, sql, data = await self._next(server, client)
                 self._requests += 1
                 request = Request(n=self._requests, connection=number, kinds=kinds, sql=sql, data=data)
-                fate = await self._decide(request)
+                fate, call = await self._decide(request)
                 if fate is Fate.LATE:
                     self.late.append(Late(request, server))
                     keep = True
+                    call()
                     return
-                await self._carry_out(fate, request, server, client)
+                try:
+                    await self._carry_out(fate, request, server, client)
+                finally:
+                    call()
         finally:
             if not keep:
                 await server.stream.aclose()
@@ -207,12 +220,12 @@ class Proxy:
             raise _Gone
         return request
 
-    async def _decide(self, request: Request) -> "Fate | Fail":
+    async def _decide(self, request: Request) -> "tuple[Fate | Fail, Callable[[], None]]":
         action = self.on_request(request)
         if isinstance(action, Await):
             await action.event.wait()
-            return action.then
-        return action
+            action = action.then
+        return (action.fate, action.call) if isinstance(action, Then) else (action, _nothing)
 
     async def _carry_out(self, fate: "Fate | Fail", request: Request, server: "_Server", client: "_Client") -> None:
         match fate:
@@ -243,6 +256,10 @@ class Proxy:
                 with trio.CancelScope(shield=True):
                     await client.stream.send_all(answer)
         self.round_trips += 1
+
+
+def _nothing() -> None:
+    pass
 
 
 class _Gone(Exception):

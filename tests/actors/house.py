@@ -57,7 +57,7 @@ class Inside:
             inbox.accept(
                 id=id,
                 agent=MAIN_AGENT,
-                conversation=self.home,
+                conversation=given.pop("conversation", self.home),
                 digest="-",
                 body=dumps({"text": text, "quotes": quotes}),
                 outside=False,
@@ -69,7 +69,7 @@ class Inside:
 
     async def until(self, settled: Callable[[tuple[Run, ...]], bool]) -> tuple[Run, ...]:
         """Wait until the runs of the home conversation, oldest first, are as expected."""
-        with trio.fail_after(20), self.house.live.watch(self.home) as watch:
+        with trio.fail_after(60), self.house.live.watch(self.home) as watch:
             while True:
                 runs = await self.runs()
                 if settled(runs):
@@ -134,7 +134,7 @@ async def open_house(
             phone=phone,
             visited=lambda: True,
         )
-        house = House(furnishing, reclaim=False)
+        house = House(furnishing)
         async with trio.open_nursery() as nursery:
             await nursery.start(house.run)
             yield Inside(house, api, clock)

@@ -70,7 +70,7 @@ async def test_stopping_keeps_the_text_that_was_written(database_url: str) -> No
         it.api.script(say("Once upon a time", gate, "there was"))
         await it.say("Tell me a story")
         (run,) = await it.until(lambda runs: bool(runs))
-        with trio.fail_after(5), it.house.live.watch(it.home) as watch:
+        with trio.fail_after(60), it.house.live.watch(it.home) as watch:
             while not (flight := it.house.live.in_flight(it.home)) or not flight.text:
                 await watch.wait()
         ended = await it.house.agent("dreamwalker").stop(run.id, it.home, "Stopped by you.", 5)

@@ -28,10 +28,11 @@ from tests.messages_api.replies import (
     text,
     use,
 )
-from tests.messages_api.server import MessagesApi, Request, serve_messages_api
+from tests.messages_api.server import Bill, MessagesApi, Request, serve_messages_api
 
 __all__ = [
     "Answer",
+    "Bill",
     "Failure",
     "Gate",
     "HangUp",

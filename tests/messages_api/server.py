@@ -7,7 +7,7 @@ import json
 import socket
 import struct
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -15,10 +15,10 @@ import attrs
 import h11
 import trio
 
-from tests.messages_api.cache import Clock, PromptCache
+from tests.messages_api.cache import Clock, Counted, PromptCache
 from tests.messages_api.refusals import Limits, key_of, refuse
 from tests.messages_api.replies import Answer, Failure, Gate, HangUp, Json, Plain, Reply, Rule, Silence
-from tests.messages_api.wire import error_event, events
+from tests.messages_api.wire import error_event, events, usage_json
 
 READ_BYTES = 65_536
 
@@ -41,6 +41,15 @@ class Request:
         return key_of(self.headers)
 
 
+@attrs.frozen(kw_only=True)
+class Bill:
+    """What one answer is billed at most: the whole of it, even if it was cut."""
+
+    key: str
+    model: str
+    usage: Json
+
+
 class MessagesApi:
     """The running server: where it is, what it was asked, and what it will answer."""
 
@@ -48,10 +57,12 @@ class MessagesApi:
         self.url = ""
         self.clock = Clock()
         self.requests: list[Request] = []
+        self.billed: list[Bill] = []
         self.limits = limits
         self.cache = PromptCache(self.clock, min_cacheable_tokens)
         self._queue: deque[Reply | Rule] = deque()
         self._rule: Rule | None = None
+        self._judge: Callable[[Request], Reply] | None = None
         self._arrived = trio.Condition()
 
     def script(self, *replies: Reply | Rule) -> None:
@@ -60,6 +71,15 @@ class MessagesApi:
             self._rule = replies[0]
         else:
             self._queue.extend(replies)
+
+    def answer_with(self, judge: Callable[[Request], Reply]) -> None:
+        """From now on this function answers whatever finds the queue empty; it sees the whole request."""
+        self._judge = judge
+
+    def forget(self) -> None:
+        """Forget what was asked, billed and cached, as if newly started."""
+        self.requests, self.billed = [], []
+        self.cache = PromptCache(self.clock, self.cache.min_tokens)
 
     @property
     def asked(self) -> list[Json]:
@@ -90,6 +110,8 @@ class MessagesApi:
             request.refused = judged.message
             return judged
         request.json = judged
+        if self._judge is not None and not self._queue:
+            return self._judge(request)
         entry = self._queue.popleft() if self._queue else self._rule
         if entry is None:
             return Failure(status=400, type="invalid_request_error", message="The script has no more replies.")
@@ -186,8 +208,10 @@ async def _answer(
             case Plain():
                 await _whole(conn, stream, 200, reply.content_type, reply.body, ())
             case Silence():
+                _bill(api, request)
                 await trio.sleep_forever()
             case HangUp():
+                _bill(api, request)
                 await _end(stream, reset=reply.reset)
     except trio.BrokenResourceError:
         request.client_left.set()
@@ -211,7 +235,7 @@ async def _stream(
     api: MessagesApi, conn: h11.Connection, stream: trio.SocketStream, request: Request, reply: Answer
 ) -> None:
     assert request.json is not None
-    counted = api.cache.count(request.json)
+    counted = _bill(api, request, reply)
     lines = [("content-type", "text/event-stream; charset=utf-8"), ("transfer-encoding", "chunked")]
     await _send(conn, stream, h11.Response(status_code=200, headers=lines))
     sent = 0
@@ -236,6 +260,15 @@ async def _stream(
                 data = error_event(reply.broken.error_type, reply.broken.message)
                 await _send(conn, stream, h11.Data(data=data))
     await _send(conn, stream, h11.EndOfMessage())
+
+
+def _bill(api: MessagesApi, request: Request, reply: Answer | None = None) -> Counted:
+    """Bill an answer that begins: all of it, however it ends. One that never begins may have been thought of."""
+    assert request.json is not None
+    counted = api.cache.count(request.json)
+    usage = usage_json(reply if reply is not None else Answer(blocks=()), counted)
+    api.billed.append(Bill(key=request.key, model=request.json["model"], usage=usage))
+    return counted
 
 
 async def _send(conn: h11.Connection, stream: trio.SocketStream, event: h11.Event) -> None:

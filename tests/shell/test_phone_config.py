@@ -8,7 +8,7 @@ TOPIC = "dw-7f3a91c2b6e8d045"
 
 
 def config(**variables: str) -> Config:
-    return read({"DREAMWALKER_ZONE": "UTC"} | variables)
+    return read({"DREAMWALKER_ZONE": "UTC", "DREAMWALKER_HOME": "/nonexistent"} | variables)
 
 
 def test_without_a_topic_nothing_is_pushed_and_the_server_is_the_public_one() -> None:

@@ -9,7 +9,9 @@ import trio.testing
 
 from dreamwalker.config import Config, read
 from dreamwalker.system import NotReady, start
+from storage.errors import StorageError
 from storage.operation import Commit
+from tests.proxy import PASS, Await, Door, open_proxy
 from tools.limits import Limits
 
 
@@ -98,6 +100,73 @@ async def test_an_older_deploy_waits_while_a_newer_one_lives(database_url: str, 
             with pytest.raises(NotReady, match="Another instance"):
                 await another_old.open()
         assert new.state == "awake"
+
+
+async def test_an_instance_whose_database_failed_does_not_take_the_lease_from_the_one_that_took_over(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with open_proxy(database_url) as proxy:
+        async with (
+            start(config_for(proxy.url, tmp_path)) as first,
+            start(config_for(database_url, tmp_path)) as second,
+        ):
+            house = await first.open()
+            proxy.door = Door.SHUT
+            proxy.cut_all()
+            with pytest.raises(StorageError):
+                await house.store.ask(Commit())
+            await second.open()
+            proxy.door = Door.OPEN
+            with trio.fail_after(10):
+                while first.house is not None:
+                    await trio.lowlevel.checkpoint()
+            with pytest.raises(NotReady, match="Another instance"):
+                await first.open()
+            assert second.state == "awake"
+
+
+async def test_an_instance_whose_database_failed_goes_on_at_once_if_nobody_took_over(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with open_proxy(database_url) as proxy, start(config_for(proxy.url, tmp_path)) as system:
+        house = await system.open()
+        proxy.door = Door.SHUT
+        proxy.cut_all()
+        with pytest.raises(StorageError):
+            await house.store.ask(Commit())
+        proxy.door = Door.OPEN
+        with trio.fail_after(10):
+            while system.house is house:
+                await trio.lowlevel.checkpoint()
+            await system.open()
+        assert system.state == "awake"
+
+
+async def test_an_instance_that_is_replaced_while_it_opens_does_not_steal_the_lease_back(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with open_proxy(database_url) as proxy:
+        async with (
+            start(config_for(proxy.url, tmp_path)) as first,
+            start(config_for(database_url, tmp_path)) as second,
+        ):
+            replaced = trio.Event()
+            proxy.on_request = lambda request: Await(replaced) if "FROM settings" in request.sql else PASS
+            async with trio.open_nursery() as nursery:
+
+                @nursery.start_soon
+                async def replace() -> None:
+                    while not proxy.round_trips > 8:
+                        await trio.lowlevel.checkpoint()
+                    await second.open()
+                    replaced.set()
+
+                with pytest.raises(NotReady):
+                    await first.open()
+            assert first.state == "fenced"
+            with pytest.raises(NotReady, match="Another instance"):
+                await first.open()
+            assert second.state == "awake"
 
 
 async def test_a_caller_that_leaves_does_not_cut_an_opening_short(database_url: str, tmp_path: Path) -> None:

@@ -85,8 +85,8 @@ class House:
     async def do(self, operation: Operation[T] | Read[T]) -> Done[T]:
         return await self.bridge.call(lambda: self.connection.perform(operation))
 
-    async def open(self, *, reclaim: bool = False) -> None:
-        await self.bridge.call(lambda: self.connection.open(no_check, reclaim=reclaim))
+    async def open(self, *, formerly: str = "") -> None:
+        await self.bridge.call(lambda: self.connection.open(no_check, formerly=formerly))
 
 
 @asynccontextmanager

@@ -89,13 +89,19 @@ async def test_losing_the_connection_on_top_of_the_lease_hides_nothing(url: str)
         assert [request.sql for request in script.seen][1::2] == ["ROLLBACK", "ROLLBACK"]
 
 
-async def test_reclaiming_waits_its_turn(url: str) -> None:
+async def test_one_that_held_it_before_waits_its_turn(url: str) -> None:
     async with house(url, generation="68fe") as holder, house(url, generation="68ff", opened=False) as fenced:
         with pytest.raises(LeaseHeld):
-            await fenced.open(reclaim=True)
+            await fenced.open(formerly="a holder that was replaced")
         await holder.bridge.call(holder.connection.close)
-        await fenced.open(reclaim=True)
+        await fenced.open(formerly="a holder that was replaced")
         assert (await fenced.do(add(("a",)))).no == 4
+
+
+async def test_one_that_held_it_before_and_was_not_replaced_has_it_at_once(url: str) -> None:
+    async with house(url, generation="68ff") as before, house(url, generation="68fe", opened=False) as again:
+        await again.open(formerly=before.connection.holder)
+        assert (await again.do(add(("a",)))).no == 3
 
 
 async def test_giving_it_up_takes_nothing_from_a_new_holder(url: str) -> None:

@@ -12,15 +12,18 @@ from zoneinfo import ZoneInfo
 
 import attrs
 
+from actors.pusher import CUT_SHORT
 from storage.records import Fate
 from tests.storage.harness import outside
 from tests.year.patterns import Steps, instants
 from tests.year.year import Track, Year
 from tools.catchup import MISSED, STILL_RUNNING
+from tools.limits import Limits
+from tools.phone import Outcome, Refused, Shown
 
 LEDGER = f"SELECT {Fate.columns()} FROM slots ORDER BY thing, at"
 _MESSAGES = "SELECT kind, source_key, accepted_at FROM messages WHERE kind IN ('reminder', 'job', 'notice')"
-_PUSHES = "SELECT id, state, tries FROM pushes"
+_PUSHES = "SELECT id, state, tries, next_at, why FROM pushes"
 _RUNS = """
 SELECT c.made_by, count(r.id), count(r.closed_at) FROM conversations c LEFT JOIN runs r ON r.conversation = c.id
 WHERE c.kind = 'job' GROUP BY c.made_by
@@ -53,7 +56,7 @@ async def judge(year: Year) -> Verdict:
         found.extend(f"thing {track.id}: {said}" for said in _fates(expected, by_thing[track.id]))
         found.extend(f"thing {track.id}: {said}" for said in _reasons(by_thing[track.id], year))
     found.extend(await _effects(rows, year))
-    found.extend(f"thing {id} is left over" for (id,) in await outside(year.url, _LEFT, year.end))
+    found.extend(f"thing {id} is left over" for (id,) in await outside(year.url, _LEFT, year.clock.at))
     return Verdict(
         slots=slots,
         violations=tuple(found),
@@ -66,7 +69,7 @@ def _expected(track: Track, year: Year) -> list[tuple[datetime, str]]:
     """What should have come up: instants and names, in order."""
     found: list[tuple[datetime, str]] = []
     for span in track.spans:
-        for at in instants(span.pattern, span.since, span.begin, span.end or year.end):
+        for at in instants(span.pattern, span.since, span.begin, span.end or year.clock.at):
             if isinstance(span.pattern, Steps):
                 found.append((at, f"{at:%Y-%m-%dT%H:%M:%SZ}"))
             else:
@@ -120,6 +123,26 @@ def _reasons(rows: list[Fate], year: Year) -> list[str]:
     return found
 
 
+def _push(
+    state: str, tries: int, next_at: datetime | None, why: str | None, made: list[tuple[int, Outcome]], year: Year
+) -> list[str]:
+    """It was tried at most five times, each try counted; it is over, or its next try lies ahead."""
+    found: list[str] = []
+    last = made[-1][1] if made else None
+    if not len(made) <= tries <= Limits().push_tries:
+        found.append(f"counts {tries} tries, and {len(made)} were made")
+    if state == "waiting" and (next_at is None or next_at <= year.clock.at):
+        found.append("was left over")
+    if state == "sent" and last != Shown():
+        found.append("is said to be sent, and was not")
+    if state == "failed" and (why is None or (last == Shown() and why != CUT_SHORT)):
+        found.append("is said to have failed, and did not")
+    for (life, outcome), (later, _) in pairwise(made):
+        if isinstance(outcome, Shown | Refused) and life == later:
+            found.append("was tried again though its fate was known")
+    return found
+
+
 async def _effects(rows: list[Fate], year: Year) -> list[str]:
     """What came up has one message, one run if it is a job's, one push; what did not has none."""
     came_up = {f"slot:{row.thing}:{row.slot}": row for row in rows if row.fate != "skipped"}
@@ -139,12 +162,8 @@ async def _effects(rows: list[Fate], year: Year) -> list[str]:
     ]
     pushes: list[tuple[Any, ...]] = await outside(year.url, _PUSHES)
     pushed = {id for id, *_ in pushes}
-    found.extend(
-        f"the push of {id} is {state}, has {tries} tries and came to the phone {year.phone.tried[id]} times"
-        for id, state, tries in pushes
-        if state not in ("sent", "failed") or not 1 <= tries <= 5 or not year.phone.tried[id] <= tries
-    )
-    found.extend(f"the phone was shown {id}, which is no push" for id in year.phone.tried.keys() - pushed)
+    for id, state, tries, next_at, why in pushes:
+        found.extend(f"the push {id} {said}" for said in _push(state, tries, next_at, why, year.phone.tries[id], year))
     must = (came_up.keys() - jobs) | reported
     found.extend(f"{key} was not pushed" for key in must - pushed)
     found.extend(f"{key} was pushed without a reason" for key in pushed - must - failed)

@@ -5,7 +5,7 @@ storage operations, and everything happens in one order, so that one seed makes 
 """
 
 import hashlib
-from collections import Counter
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ from actors.spend import Guard, Purse
 from actors.supervisor import unwrap
 from dreamwalker import prices
 from dreamwalker.house import MAIN_AGENT, MAIN_JOB
-from storage import inbox
+from storage import inbox, pushes
 from storage.conversations import Agents, EnsureAgent
 from storage.operation import Operation, Read
 from storage.records import Agent
@@ -29,7 +29,7 @@ from storage.settings import HighestId
 from tests.storage.harness import House, house
 from tools.limits import Limits
 from tools.model import ModelError, ModelReply, ModelRequest, Usage
-from tools.phone import Notification, NotNow, Outcome, Refused, Shown
+from tools.phone import Notification, NotNow, Outcome, Phone, Refused, Shown
 from tools.pushing import Outbox
 from tools.redact import Redactor
 from tools.reminders import REMINDER_TOOLS
@@ -63,32 +63,27 @@ class YearClock:
         raise AssertionError(f"nothing should wait for {seconds} s")
 
 
-@attrs.frozen
-class ScriptedPhone:
-    """A phone in memory: whether a try reaches it follows from the seed, the push and the time alone.
-
-    It outlives every house, and `tried` counts what came, by id.
+@attrs.define
+class FicklePhone:
+    """A phone that often fails: how follows from the seed, the push and how often it was tried. It remembers what came
+    of each try, and in which life it was made.
     """
 
     seed: int
-    tried: Counter[str] = attrs.Factory(Counter)
-    has_buttons: bool = True
+    life: int = 0
+    tries: defaultdict[str, list[tuple[int, Outcome]]] = attrs.Factory(lambda: defaultdict(list))
+    has_buttons = True
 
     async def show(self, it: Notification, now: datetime) -> Outcome:
-        self.tried[it.id] += 1
-        match drawn_by(self.seed, it.id, f"{now:%Y-%m-%d %H:%M:%S}") % 10:
-            case 0 | 1 | 2:
-                return NotNow(why="The line was dead.")
-            case 3:
-                return NotNow(why="Too many.", retry_at=now + timedelta(hours=2))
-            case 4 if drawn_by(self.seed, it.id) % 5 == 0:
-                return Refused(why="It would not.")
-        return Shown()
-
-
-def drawn_by(*parts: object) -> int:
-    """A number that follows from the parts."""
-    return int(hashlib.sha256(repr(parts).encode()).hexdigest(), 16)
+        key = f"{self.seed} {it.id} {len(self.tries[it.id])}"
+        fate = int(hashlib.sha256(key.encode()).hexdigest(), 16) % 20
+        outcome: Outcome = Shown()
+        if fate == 0:
+            outcome = Refused(why="It would not.")
+        elif fate < 6:
+            outcome = NotNow(why="Not now.", retry_at=now + timedelta(hours=fate) if fate < 3 else None)
+        self.tries[it.id].append((self.life, outcome))
+        return outcome
 
 
 class Mortal:
@@ -100,6 +95,7 @@ class Mortal:
         self.dies_at: int | None = None
         self.after = False
         self.rung: set[int] = set()
+        self.pushes_wait = True
 
     async def ask(self, operation: Operation[T] | Read[T]) -> T:
         self.operations += 1
@@ -108,6 +104,7 @@ class Mortal:
             raise Died
         done = await self._under.do(operation)
         self.rung.update(bell.key for bell in done.bells if bell.topic == inbox.work(MAIN_AGENT))
+        self.pushes_wait = self.pushes_wait or pushes.WAITS in done.bells
         if dying:
             raise Died
         return done.value
@@ -130,7 +127,7 @@ class Scripted:
         newest = str(request.messages[-1]["content"])
         if request.tools:
             return self._reply("Told.")
-        fate = drawn_by(self.seed, newest) % 10
+        fate = int(hashlib.sha256(f"{self.seed} {newest}".encode()).hexdigest(), 16) % 10
         if fate == 0:
             raise ModelError("refused", "The model would not.", usage=Usage())
         return self._reply("NOTHING" if fate < 6 else f"Report {fate}.")
@@ -142,16 +139,13 @@ class Scripted:
 class Means:
     """What a life's actors work with."""
 
-    def __init__(self, store: Mortal, clock: YearClock, phone: ScriptedPhone) -> None:
+    def __init__(self, store: Mortal, clock: YearClock, phone: FicklePhone) -> None:
         self.store: Any = store
         self.clock = clock
-        self.live, self.limits = (
-            Live(),
-            Limits(pushes_at_once=1),
-        )  # one after the other, so that one seed is one history
-        self.redactor, self.zone, self.default_model = Redactor({}), zone_named("Europe/Vienna"), "claude-haiku-5-5"
+        self.phone: Phone | None = phone
+        self.live, self.limits = Live(), Limits(pushes_at_once=1)  # one by one, or one seed had many histories
         self.pushes = Outbox(redactor=lambda: self.redactor, snooze_minutes=lambda: 10, limits=self.limits)
-        self.phone = phone
+        self.redactor, self.zone, self.default_model = Redactor({}), zone_named("Europe/Vienna"), "claude-haiku-5-5"
         purse = Purse(day_limit=5 * NANO, month_limit=50 * NANO, zone=self.zone)
         self.guard = Guard(Scripted(phone.seed), prices, lambda: purse)
 
@@ -161,7 +155,7 @@ class Means:
 
 @attrs.define
 class Life:
-    """One life: its store, its scheduler, and the conversations in which something is left to do."""
+    """One life: its store, its scheduler and pusher, and the conversations in which something is left to do."""
 
     store: Mortal
     scheduler: Scheduler
@@ -169,6 +163,18 @@ class Life:
     means: Means
     agent: Agent
     home: int
+    _push_at: datetime | None = None
+
+    async def look(self) -> datetime | None:
+        """Let come up what is due, and push what waits; returns when there is more to do. Raises Died."""
+        next_at = await self.scheduler.look()
+        if self.store.pushes_wait or (self._push_at is not None and self._push_at <= self.means.clock.at):
+            self.store.pushes_wait = False
+            try:
+                self._push_at = await self.pusher.look()
+            except BaseException as raised:
+                raise unwrap(raised) from None
+        return min((at for at in (next_at, self._push_at) if at is not None), default=None)
 
     @property
     def waiting(self) -> list[int]:
@@ -189,8 +195,9 @@ class Life:
 
 
 @asynccontextmanager
-async def life(url: str, clock: YearClock, phone: ScriptedPhone) -> AsyncIterator[Life]:
+async def life(url: str, clock: YearClock, phone: FicklePhone) -> AsyncIterator[Life]:
     """Open the database as a process that has just started does."""
+    phone.life += 1
     async with house(url) as under:
         store = Mortal(under, (await under.do(HighestId())).value)
         means = Means(store, clock, phone)

@@ -15,7 +15,7 @@ from storage.operation import Commit
 from storage.records import Thing
 from storage.text import dumps
 from storage.things import FindThing, Upcoming
-from tests.year.life import Died, Life, ScriptedPhone, YearClock, life
+from tests.year.life import Died, FicklePhone, Life, YearClock, life
 from tests.year.patterns import Pattern, drawn
 from tools.contract import ToolFailed
 from tools.things import Change, change, made, pause, remove, resume
@@ -68,15 +68,15 @@ class Year:
 
     url: str
     plan: Plan
-    phone: ScriptedPhone = attrs.field(init=False)
-    end: datetime = attrs.field(init=False)
-    clock: YearClock = attrs.field(init=False)
+    clock: YearClock = attrs.Factory(lambda self: YearClock(self.plan.begin), takes_self=True)
+    phone: FicklePhone = attrs.Factory(lambda self: FicklePhone(self.plan.seed), takes_self=True)
     tracks: dict[int, Track] = attrs.Factory(dict)
     down: list[tuple[datetime, datetime]] = attrs.Factory(list)
     """When no house lived."""
     deaths: int = 0
     sleeps: int = 0
     _chance: random.Random = attrs.field(init=False)
+    _end: datetime = attrs.field(init=False)
     _events: list[tuple[datetime, str]] = attrs.field(init=False)
     _ripe: dict[int, datetime] = attrs.Factory(dict)
     _doomed: bool = False
@@ -85,10 +85,10 @@ class Year:
 
     async def run(self) -> None:
         """Live it through to the end, until everything that is due has its fate."""
-        self._chance, self.phone = random.Random(self.plan.seed), ScriptedPhone(self.plan.seed)
-        self.clock, self.end = YearClock(self.plan.begin), self.plan.begin + timedelta(days=self.plan.days)
+        self._chance = random.Random(self.plan.seed)
+        self._end = self.plan.begin + timedelta(days=self.plan.days)
         self._events = self._drawn_events()
-        while self.clock.at < self.end:
+        while self.clock.at < self._end:
             try:
                 async with life(self.url, self.clock, self.phone) as it:
                     await self._live(it)
@@ -98,12 +98,10 @@ class Year:
         async with life(self.url, self.clock, self.phone) as it:
             await self._settle_doubt(it)
             self._ripe.clear()
-            await it.scheduler.look()
+            await it.look()
             while it.waiting:
                 await it.work(it.waiting[0])
-                await it.scheduler.look()
-            while (push_at := await it.pusher.look()) is not None:
-                self.clock.at = push_at
+                await it.look()
 
     def _drawn_events(self) -> list[tuple[datetime, str]]:
         """What happens and when, the last first."""
@@ -127,7 +125,7 @@ class Year:
         """No house lives for a while."""
         longest = self._chance.choice((0, 5, 5, 600, 600, 7200, 43_200, 259_200))
         since = self.clock.at
-        self.clock.at = min(since + timedelta(seconds=self._chance.uniform(0, longest)), self.end)
+        self.clock.at = min(since + timedelta(seconds=self._chance.uniform(0, longest)), self._end)
         self.down.append((since, self.clock.at))
 
     # -- one life
@@ -136,15 +134,15 @@ class Year:
         """Live until the end, a sleep or death. Raises Died."""
         await self._settle_doubt(it)
         while True:
-            next_at = await it.scheduler.look()
+            next_at = await it.look()
             while await self._converse(it):
-                next_at = await it.scheduler.look()
-            push_at = await it.pusher.look()
-            if self.clock.at >= self.end:
+                next_at = await it.look()
+            if self.clock.at >= self._end:
                 return
-            moments = [self._events[-1][0] if self._events else self.end, self.end]
+            moments = [self._events[-1][0] if self._events else self._end, self._end]
             moments.extend(self._ripe[conversation] for conversation in it.waiting)
-            moments.extend(at for at in (next_at, push_at) if at is not None)
+            if next_at is not None:
+                moments.append(next_at)
             self.clock.at = max(min(moments), self.clock.at)
             if self._doomed and next_at is not None and next_at <= self.clock.at:
                 self._doom(it)
