@@ -1,12 +1,15 @@
-"""A month of the year, lived twice."""
+"""Some weeks of the year."""
+
+from datetime import UTC, datetime
 
 from tests.year.check import judge
 from tests.year.year import Plan, Year
 
 
-async def test_of_a_month_with_deaths_sleeps_and_changes_every_slot_has_one_fate(database_url: str) -> None:
-    year = Year(database_url, Plan(seed=4, days=31, things=60, changes=50, outages=60))
+async def test_of_weeks_with_deaths_sleeps_and_changes_of_mind_every_slot_has_one_fate(database_url: str) -> None:
+    spring = datetime(2026, 3, 2, tzinfo=UTC)  # nine of the twelve zones change their clocks within these weeks
+    year = Year(database_url, Plan(seed=4, begin=spring, days=33, things=70, changes=40, outages=70))
     await year.run()
     verdict = await judge(year)
-    assert verdict.violations == () and verdict.slots > 200
-    assert year.deaths > 20 and year.sleeps > 5
+    assert verdict.violations == ()
+    assert verdict.slots > 300 and year.deaths > 20 and year.sleeps > 5

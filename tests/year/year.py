@@ -55,6 +55,7 @@ class Plan:
     """How much of everything a history holds."""
 
     seed: int
+    begin: datetime = BEGIN
     days: int = 365
     things: int = 260
     changes: int = 200
@@ -67,7 +68,7 @@ class Year:
 
     url: str
     plan: Plan
-    clock: YearClock = attrs.Factory(lambda: YearClock(BEGIN))
+    clock: YearClock = attrs.Factory(lambda self: YearClock(self.plan.begin), takes_self=True)
     phone: FicklePhone = attrs.Factory(lambda self: FicklePhone(self.plan.seed), takes_self=True)
     tracks: dict[int, Track] = attrs.Factory(dict)
     down: list[tuple[datetime, datetime]] = attrs.Factory(list)
@@ -78,13 +79,14 @@ class Year:
     _end: datetime = attrs.field(init=False)
     _events: list[tuple[datetime, str]] = attrs.field(init=False)
     _ripe: dict[int, datetime] = attrs.Factory(dict)
+    _doomed: bool = False
     _requests: int = 0
     _doubt: tuple[str, int, Callable[[Thing], None]] | None = None
 
     async def run(self) -> None:
         """Live it through to the end, until everything that is due has its fate."""
         self._chance = random.Random(self.plan.seed)
-        self._end = BEGIN + timedelta(days=self.plan.days)
+        self._end = self.plan.begin + timedelta(days=self.plan.days)
         self._events = self._drawn_events()
         while self.clock.at < self._end:
             try:
@@ -106,7 +108,7 @@ class Year:
 
         def some(count: int, what: str, days: float) -> list[tuple[datetime, str]]:
             seconds = [self._chance.uniform(0, days * 86_400) for _ in range(count)]
-            return [(BEGIN + timedelta(seconds=second), what) for second in seconds]
+            return [(self.plan.begin + timedelta(seconds=second), what) for second in seconds]
 
         early = self.plan.things * 2 // 3
         events = [
@@ -142,6 +144,8 @@ class Year:
             if next_at is not None:
                 moments.append(next_at)
             self.clock.at = max(min(moments), self.clock.at)
+            if self._doomed and next_at is not None and next_at <= self.clock.at:
+                self._doom(it)
             if self._events and self._events[-1][0] <= self.clock.at and await self._event(it, self._events.pop()[1]):
                 return
 
@@ -174,10 +178,16 @@ class Year:
                 self.sleeps += 1
                 self._down()
                 return True
+            case "outage" if self._chance.random() < 0.25:
+                self._doom(it)
             case "outage":
-                it.store.dies_at = it.store.operations + self._chance.randint(1, 12)
-                it.store.after = self._chance.random() < 0.5
+                self._doomed = True  # with the next that is due
         return False
+
+    def _doom(self, it: Life) -> None:
+        """Let this life die at one of its next operations."""
+        it.store.dies_at = it.store.operations + self._chance.randint(1, 14)
+        it.store.after, self._doomed = self._chance.random() < 0.5, False
 
     def _fresh(self, it: Life) -> Commit:
         """The owner begins a new context, so that the home conversation stays short."""
