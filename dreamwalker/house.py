@@ -12,6 +12,7 @@ import trio
 
 from actors.agent import EVERYWHERE, AgentActor
 from actors.clock import Clock
+from actors.decisions import Decisions
 from actors.live import Live
 from actors.spend import Guard, Prices, Purse
 from actors.store import FATAL, Store, StoreSettings
@@ -26,16 +27,19 @@ from actors.supervisor import (
     Strategy,
     Supervisor,
 )
-from storage import inbox
+from storage import answers, inbox
 from storage.conversations import Agents, EnsureAgent
 from storage.operation import Bell
 from storage.records import Agent
 from storage.settings import Set, Settings
+from tools.contract import Tool
 from tools.history import HISTORY_TOOLS
 from tools.limits import Limits
 from tools.model import Model
 from tools.notes import NOTE_TOOLS
+from tools.questions import ASK_OWNER
 from tools.redact import Redactor
+from tools.taint import Mode
 from tools.toolbox import Toolbox
 
 from .settings import Chosen, chosen, judge
@@ -72,6 +76,7 @@ class House:
         self.store = Store(furnishing.store, ring=self._ring, busy=self._busy, reclaim=reclaim)
         self.chosen = Chosen(zone=furnishing.zone)
         self.guard = Guard(furnishing.model, furnishing.prices, self._purse)
+        self.decisions = Decisions(self)
         self.agents: dict[str, Agent] = {}
         self.homes: dict[str, int] = {}
         """The home conversation of each agent."""
@@ -90,13 +95,22 @@ class House:
         return self._furnishing.default_model
 
     @property
+    def ask_mode(self) -> Mode:
+        """How much the owner wants to be asked."""
+        return self.chosen.ask
+
+    @property
     def redactor(self) -> Redactor:
         """Takes the server's present secrets out of text."""
         return self._furnishing.redactor()
 
+    def tools(self, conversation_kind: str) -> tuple[Tool, ...]:
+        """Every tool of a kind of conversation."""
+        return (*NOTE_TOOLS, *HISTORY_TOOLS, ASK_OWNER)
+
     def toolbox(self, conversation_kind: str) -> Toolbox:
-        """The tools of a kind of conversation."""
-        return Toolbox((*NOTE_TOOLS, *HISTORY_TOOLS), self.redactor)
+        """The tools of a kind of conversation, ready for use."""
+        return Toolbox(self.tools(conversation_kind), self.redactor)
 
     # -- for the doors
 
@@ -169,6 +183,8 @@ class House:
             EnsureAgent(name=MAIN_AGENT, job=MAIN_JOB, instructions="", id=self.store.next_id(), now=self.clock.now())
         )
         self.homes[MAIN_AGENT] = home.id
+        keeper = self.decisions
+        await supervisor.add(Child(name="questions", start=keeper.run, ask_to_stop=keeper.mailbox.close))
         for agent in await self.store.ask(Agents()):
             self.agents[agent.name] = agent
             actor = self._actors[agent.name] = AgentActor(self, lambda name=agent.name: self.agents[name])  # type: ignore[misc]
@@ -186,6 +202,9 @@ class House:
     def _ring(self, bell: Bell) -> None:
         if bell.topic == inbox.LIVE:
             self.live.changed(bell.key)
+            return
+        if bell.topic == answers.EXPIRY:
+            self.decisions.mailbox.ring(bell.key)
             return
         kind, _, name = bell.topic.partition(":")
         if kind == "agent" and (actor := self._actors.get(name)):

@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import attrs
 
+from tools.taint import Mode
+
 NANO = 1_000_000_000
 """Nano-dollars in a dollar."""
 
@@ -23,6 +25,7 @@ class Chosen:
     zone: ZoneInfo
     day_limit: int = 5 * NANO
     month_limit: int = 50 * NANO
+    ask: Mode = Mode.SINCE_MESSAGE
 
     def shown(self) -> dict[str, Any]:
         """As the API shows and takes them: limits in dollars."""
@@ -30,6 +33,7 @@ class Chosen:
             "zone": self.zone.key,
             "day_limit_dollars": self.day_limit / NANO,
             "month_limit_dollars": self.month_limit / NANO,
+            "ask": self.ask.value,
         }
 
 
@@ -48,7 +52,11 @@ def judge(name: str, value: Any) -> Any:
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1_000_000:
                 raise BadSetting(f"{name} is a number of dollars from 0 to 1,000,000; not {value!r}")
             return value
-    raise BadSetting(f"there is no setting {name!r}; there are zone, day_limit_dollars and month_limit_dollars")
+        case "ask":
+            if value not in [mode.value for mode in Mode]:
+                raise BadSetting(f'ask is "since-message" or "strict"; not {value!r}')
+            return value
+    raise BadSetting(f"there is no setting {name!r}; there are zone, day_limit_dollars, month_limit_dollars and ask")
 
 
 def chosen(rows: dict[str, Any], zone: ZoneInfo) -> Chosen:
@@ -58,4 +66,6 @@ def chosen(rows: dict[str, Any], zone: ZoneInfo) -> Chosen:
         made = attrs.evolve(made, day_limit=round(rows["day_limit_dollars"] * NANO))
     if "month_limit_dollars" in rows:
         made = attrs.evolve(made, month_limit=round(rows["month_limit_dollars"] * NANO))
+    if "ask" in rows:
+        made = attrs.evolve(made, ask=Mode(rows["ask"]))
     return made

@@ -66,7 +66,7 @@ class FindConversation(Read[Conversation | None]):
 
 @attrs.frozen(kw_only=True)
 class Loaded:
-    """All that an agent needs to go on with a conversation. `calls` are those of the replies among `entries`."""
+    """All that an agent needs to go on with a conversation. `calls` are those of the `entries` that have a turn."""
 
     conversation: Conversation
     entries: tuple[Entry, ...]
@@ -78,7 +78,7 @@ class Loaded:
 _ENTRIES = f"SELECT {Entry.columns()} FROM entries WHERE conversation = ? AND seq >= ? ORDER BY seq"
 _CALLS = f"""
 SELECT {Call.columns()} FROM calls WHERE conversation = ? AND run IN
-    (SELECT run FROM entries WHERE conversation = ? AND seq >= ? AND kind = 'reply')
+    (SELECT run FROM entries WHERE conversation = ? AND seq >= ? AND turn IS NOT NULL)
 ORDER BY run, turn, position
 """
 _OPEN_RUN = f"SELECT {Run.columns()} FROM runs WHERE conversation = ? AND state IN ('open', 'waiting')"
@@ -111,8 +111,8 @@ class Load(Read[Loaded]):
 
 
 _ADD = """
-INSERT INTO entries (conversation, seq, run, turn, kind, source, shown, label, message, covers_to, cut, at, no)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
+INSERT INTO entries (conversation, seq, run, turn, kind, source, shown, label, message, covers_to, cut, at, seen_no, no)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
 """
 
 
@@ -122,7 +122,7 @@ def add(entry: Entry) -> Write:
         _ADD,
         (
             entry.conversation, entry.seq, entry.run, entry.turn, entry.kind, entry.source, entry.shown,
-            entry.label, entry.message, entry.covers_to, entry.cut, entry.at,
+            entry.label, entry.message, entry.covers_to, entry.cut, entry.at, entry.seen_no,
         ),
         what="add an entry",
     )  # fmt: skip
@@ -198,7 +198,7 @@ SELECT {Entry.columns()} FROM entries WHERE conversation = ? AND seq < ? ORDER B
 """
 _PAGE_CALLS = f"""
 SELECT {Call.columns()} FROM calls WHERE conversation = ? AND run IN
-    (SELECT run FROM entries WHERE conversation = ? AND seq < ? AND kind = 'reply' ORDER BY seq DESC LIMIT ?)
+    (SELECT run FROM entries WHERE conversation = ? AND seq < ? AND turn IS NOT NULL ORDER BY seq DESC LIMIT ?)
 ORDER BY run, turn, position
 """
 

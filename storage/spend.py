@@ -53,9 +53,7 @@ def reserve(it: Reserved, *, day_limit: int, month_limit: int, now: datetime) ->
 
 
 def _charge(period: str, amount: int, limit: int, what: str) -> Write:
-    return Write(
-        _CHARGE, (period, amount, amount, limit, period, limit), code="DW003", what=f"the limit of the {what}"
-    )
+    return Write(_CHARGE, (period, amount, amount, limit, period, limit), code="DW003", what=f"the limit of the {what}")
 
 
 _EXTEND = "UPDATE spend SET reserved = ?, no = :no WHERE run = ? AND asked = ? AND cost IS NULL"

@@ -72,7 +72,9 @@ async def _violations(server: Server, client: httpx2.AsyncClient, messages: int)
     runs = await _settled(server, client)
     found = [f"run {run['id']} {run['state']}: {run['reason']}" for run in runs if run["state"] != "done"]
     entries = await _entries(server, client)
-    asked = [int(n) for entry in entries if entry["source"] == "owner" for n in re.findall(r"note (\d+)", entry["text"])]
+    asked = [
+        int(n) for entry in entries if entry["source"] == "owner" for n in re.findall(r"note (\d+)", entry["text"])
+    ]
     if asked != list(range(1, messages + 1)):
         found.append(f"messages placed otherwise than accepted: {asked}")
     unanswered = [entry for entry in entries if entry["kind"] == "reply" and not entry["text"]]
