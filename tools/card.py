@@ -22,10 +22,14 @@ _REASON_CHARACTERS = 2_000
 
 @attrs.frozen(kw_only=True)
 class Card:
-    """The parts of a shown question, each plain text, the act whole. `options` are of an agent's own question."""
+    """The parts of a shown question, each plain text, the act whole. `options` are of an agent's own question.
+
+    `bound` says for which version of what it changes a yes holds.
+    """
 
     head: str
     act: str
+    bound: str
     options: tuple[str, ...]
     why: str
     reason: str
@@ -33,7 +37,7 @@ class Card:
     @property
     def text(self) -> str:
         """All of it as one text."""
-        parts = [f"{self.head}\n\n{self.act}", self.why]
+        parts = [f"{self.head}\n\n{self.act}", self.bound, self.why]
         if self.reason:
             parts.append(
                 f"The agent's own words, which outside text may have put into its mouth:\n{_behind(self.reason)}"
@@ -55,10 +59,20 @@ def card(question: Question, zone: ZoneInfo) -> Card:
     return Card(
         head=head,
         act=act,
+        bound=_bound(question),
         options=tuple(drawn(option) for option in options),
         why=_why(loads(question.why), zone),
         reason=_cut(drawn(question.reason), _REASON_CHARACTERS),
     )
+
+
+def _bound(question: Question) -> str:
+    match question.base_version:
+        case None:
+            return ""
+        case 0:
+            return "It would be new; a yes holds as long as there is none."
+    return f"A yes holds for what stands there now, version {question.base_version}."
 
 
 def _why(why: dict[str, Any], zone: ZoneInfo) -> str:

@@ -4,7 +4,9 @@ One rule: silence, a blank and whatever isn't plainly yes mean no. Words in a me
 "always".
 """
 
+from datetime import datetime
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 from msgspec import Meta
 
@@ -70,6 +72,29 @@ def judge(question: Question, words: str) -> str:
         return "yes" if said.casefold() == "yes" else "no"
     options: list[str] = loads(question.act)["options"]
     return next((option for option in options if option.strip().casefold() == said.casefold()), said)
+
+
+def verdict(question: Question, words: str, *, first: bool, zone: ZoneInfo, now: datetime) -> tuple[bool, str]:
+    """What the owner is told who answered in these words: whether that stands, and what was decided when."""
+    assert question.closed_at is not None
+    at = f"{question.closed_at.astimezone(zone):%H:%M}"
+    if question.closed_at.astimezone(zone).date() != now.astimezone(zone).date():
+        at = f"{question.closed_at.astimezone(zone):%Y-%m-%d} {at}"
+    said = f"“{question.answer}”" if question.kind == "choice" else question.answer
+    match question.state:
+        case "answered" if first:
+            return True, f"Answered {said}."
+        case "answered" if judge(question, words) == question.answer:
+            return True, f"Already answered {said}, {at}."
+        case "answered":
+            return False, f"It was answered {said} before, {at}; that stands."
+        case "expired":
+            return False, f"It expired, {at}, which means no."
+        case "stopped":
+            return False, f"The run that asked was stopped, {at}; nothing is done."
+        case "changed":
+            return False, f"What it would change had changed since it was asked, {at}; nothing was done."
+    return False, f"A newer question about the same thing has taken its place, {at}; nothing was done."
 
 
 CHANGED = (
