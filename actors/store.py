@@ -5,7 +5,6 @@ One rule: storage waits for nobody. It rings doorbells after a commit and goes o
 
 import logging
 import secrets
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -108,7 +107,7 @@ class Store:
 
         What must not be repeated starts only after this. Raises LeaseLost.
         """
-        left = self._settings.options.lease_seconds - (time.monotonic() - self._connection.renewed_at)
+        left = self._settings.options.lease_seconds - self._connection.lease_age_seconds
         if left < margin_seconds:
             await self.ask(Commit())
 
@@ -140,12 +139,13 @@ class Store:
                 await self._bridge.call(self._connection.close)
             except StoreClosed:
                 log.warning("the storage ended before its lease was given up")
+        self._connection.cut()  # or a silent server could hold up the end
         self._bridge.stop()
 
     async def _renew(self) -> None:
         while True:
             await trio.sleep(self._settings.renew_seconds / 4)
-            age = time.monotonic() - self._connection.renewed_at
+            age = self._connection.lease_age_seconds
             if self._busy() and age >= self._settings.renew_seconds * 3 / 4:
                 try:
                     await self.ask(Commit())

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 from . import lease
-from .errors import CommitUnknown, LeaseHeld, LeaseLost, RollbackFailed, StorageError
+from .errors import CommitUnknown, LeaseHeld, LeaseLost, RollbackFailed, StorageError, TookTooLong
 from .operation import Commit, Done, Operation, Read
 from .options import Options
 from .session import VERDICTS, Lost, Session, said
@@ -44,7 +44,7 @@ class Link(Protocol):
     async def step(self, work: Awaitable[T], /) -> T:
         """Await one answer of the server. Raises `Lost`, or the server's error by our name for it."""
 
-    async def again(self, lost: Lost, patience: Patience) -> None:
+    async def again(self, lost: Exception, patience: Patience) -> None:
         """After a loss: make ready for the next try. Raises Unavailable."""
 
     def drop(self) -> None:
@@ -59,9 +59,12 @@ class Writer:
     """Takes the lease and performs operations under it, one at a time.
 
     Raises LeaseLost, CommitUnknown and Unavailable as `storage.errors` defines them, and whatever an operation's
-    own code raises, as it is. `renewed_at` (monotonic seconds) is when the newest successful renewal was sent;
+    own code raises, as it is. `renewed_at` is when the newest successful renewal was sent, in monotonic seconds;
     `replaced` counts characters that Postgres can't hold, in what was committed.
     """
+
+    # What the commit under way comes to if a copy of it that was sent, and never answered, has landed or will.
+    _in_flight: Done[Any] | None = None
 
     def __init__(self, link: Link, options: Options, holder: str) -> None:
         self.options, self.holder = options, holder
@@ -69,8 +72,12 @@ class Writer:
         self.renewed_at = 0.0
         self.replaced = 0
         self._link = link
-        # What the commit under way comes to if a copy of it that was sent, and never answered, has landed or will.
-        self._in_flight: Done[Any] | None = None
+        self._renewed_on_the_wall = 0.0
+
+    @property
+    def lease_age_seconds(self) -> float:
+        """How long ago the lease was renewed, by the clock that says longest: one may have stood still in a pause."""
+        return max(time.monotonic() - self.renewed_at, time.time() - self._renewed_on_the_wall)
 
     async def open(self, check: Callable[[Any], Awaitable[None]], *, reclaim: bool = False) -> None:
         """Connect, let `check` look at the schema, take the lease (`reclaim`: only one that is free).
@@ -80,19 +87,19 @@ class Writer:
         patience = self._link.patience()
         while True:
             raw = await self._link.reach(patience)
-            sent_at = time.monotonic()
+            sent = time.monotonic(), time.time()
             try:
                 self.commit_no = await self._link.step(self._take(raw, check, reclaim))
-            except Lost as lost:
+            except (Lost, TookTooLong) as lost:  # too long: the row is held by one that hangs, and is ended soon
                 await self._link.again(lost, patience)
             else:
-                self.renewed_at = sent_at
+                self.renewed_at, self._renewed_on_the_wall = sent
                 return
 
     async def _take(self, raw: Any, check: Callable[[Any], Awaitable[None]], reclaim: bool) -> int:
         o = self.options
         async with raw.transaction():
-            await raw.execute(lease.timeouts(o.statement_seconds, o.idle_seconds))
+            await raw.execute(o.timeouts(raw.get_server_version()))
             await check(raw)
             taken = await raw.fetchval(lease.TAKE, self.holder, o.generation, float(o.lease_seconds), reclaim)
             if taken is None:
@@ -130,12 +137,12 @@ class Writer:
         number = self.commit_no
         while True:
             raw = await self._link.reach(patience)
-            sent_at = time.monotonic()
+            sent = time.monotonic(), time.time()
             try:
                 if self._in_flight is not None and await self._landed(raw, number):
                     return self._in_flight
                 done = await self._attempt(raw, operation, number)
-                self.renewed_at = sent_at
+                self.renewed_at, self._renewed_on_the_wall = sent
                 return done
             except Lost as lost:
                 await self._link.again(lost, patience)
@@ -201,12 +208,14 @@ class Writer:
             raise
 
     async def _begin(self, raw: Any, number: int) -> None:
-        o = self.options
-        script = lease.begin(self.holder, number, o.lease_seconds, o.statement_seconds, o.idle_seconds)
+        settings = self.options.timeouts(raw.get_server_version())
+        script = lease.begin(self.holder, number, self.options.lease_seconds, settings)
         try:
             began = await self._link.step(raw.execute(script))
         except Lost:
             raise
+        except TookTooLong as error:
+            raise Lost(f"the lease's row is held by one that hangs: {error}") from error
         except Exception as error:
             await self._undo(raw, error)
             raise
@@ -215,7 +224,10 @@ class Writer:
             raise _Fenced
 
     async def _call(self, session: Session, work: Awaitable[T]) -> T:
-        """Await an operation's own code. A loss that it met is raised whatever the code made of it."""
+        """Await an operation's own code. A loss that it met is raised whatever the code made of it.
+
+        A task that it started must not go on asking after its end, outside the transaction or beside the next one.
+        """
         try:
             value = await work
         except Exception:
@@ -223,12 +235,18 @@ class Writer:
                 raise
         finally:
             session.dead = True
+            if session.asking:
+                self._link.drop()
         if session.lost is not None:
             raise session.lost
+        if session.asking:
+            raise StorageError("an operation left a statement behind, so all of it was undone")
         return value
 
     async def _undo(self, raw: Any, error: Exception) -> None:
         """Roll back. Raises `Lost` (the server undoes what it was, and it is run again) or RollbackFailed."""
+        if raw.is_closed():
+            return
         try:
             await self._link.step(raw.execute("ROLLBACK"))
         except Lost:

@@ -96,6 +96,7 @@ class _Link:
         self.drops = 0
         self.stopping = False
         self._pooler = bool(options.pooler)
+        self._connecting: asyncio.Future[Any] | None = None
         self._watchdog = _Watchdog(options.silent_seconds)
 
     def patience(self) -> _Patience:
@@ -105,13 +106,15 @@ class _Link:
         dsn, named_pooler = lease.connectable(self.options.dsn())
         if self.options.pooler is None and named_pooler:
             self._pooler = True
-        self.raw = await asyncpg.connect(
+        connecting = asyncpg.connect(
             dsn,
             timeout=seconds,
             statement_cache_size=0 if self._pooler else 200,
             max_cached_statement_lifetime=0,
             connection_class=_Driver,
         )
+        self._connecting = asyncio.ensure_future(connecting)
+        self.raw = await self._connecting
         return self.raw
 
     async def reach(self, patience: commits.Patience) -> Any:
@@ -122,6 +125,9 @@ class _Link:
                 await self.connect(min(max(self.options.reach_seconds / 3, 1.0), max(patience.left, 0.1)))
             except (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as error:
                 raise Unavailable(f"the database refused the connection: {error}") from error
+            except asyncio.CancelledError:
+                if not self.stopping:
+                    raise
             except asyncpg.ClientConfigurationError as error:
                 raise Unavailable(f"the database's address can't be used: {error}") from error
             except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
@@ -148,16 +154,22 @@ class _Link:
         self._pooler = True
         return True
 
-    async def again(self, lost: Lost, patience: commits.Patience) -> None:
+    async def again(self, lost: Exception, patience: commits.Patience) -> None:
         self.drops += 1
         log.info("database connection lost, reconnecting: %s", lost)
         self.drop()
         await patience.wait(lost)
 
     def drop(self) -> None:
+        self.cut()
+        self.raw = None
+
+    def cut(self) -> None:
+        """End the connection, or the attempt at one, under whoever is using it."""
+        if self._connecting is not None:
+            self._connecting.cancel()
         if self.raw is not None:
             self.raw.terminate()
-            self.raw = None
 
 
 class Connection(commits.Writer):
@@ -185,8 +197,7 @@ class Connection(commits.Writer):
     def cut(self) -> None:
         """End what is under way by cutting the connection, for a stop that can't wait for a silent server."""
         self._link.stopping = True
-        if self._link.raw is not None:
-            self._link.raw.terminate()
+        self._link.cut()
 
     async def close(self) -> None:
         """Give the lease up if it is still ours, and close the connection. Never raises; takes 2 s at most."""
@@ -308,15 +319,30 @@ class Bridge:
     async def _perform(self, unit: _Unit) -> None:
         try:
             unit.finish(value=await unit.work())
-        except (Exception, asyncio.CancelledError) as error:  # nobody cancels us: it is the unit's own
+        except BaseException as error:  # SystemExit too: here it would only stop the loop; it ends who waits for it
             unit.finish(error=error)
-        except BaseException as error:
-            unit.finish(error=error)
-            raise
 
     def _wake(self) -> None:
         if self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
+
+
+async def visit(options: Options, work: Callable[[Any], Awaitable[T]]) -> T:
+    """From trio: connect, let `work` use the driver's connection, and close it.
+
+    For what comes before any lease: applying migrations. Raises Unavailable, and what `work` raises.
+    """
+
+    async def unit() -> T:
+        link = _Link(options)
+        try:
+            return await work(await link.reach(link.patience()))
+        finally:
+            link.drop()
+
+    async with trio_asyncio.open_loop():
+        value: T = await trio_asyncio.aio_as_trio(unit)()
+        return value
 
 
 def _now() -> float:

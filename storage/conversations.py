@@ -7,7 +7,7 @@ from datetime import datetime
 
 import attrs
 
-from .operation import Operation, Read, Reader, Transaction, Write
+from .operation import Operation, Read, Reader, Row, Transaction, Write
 from .records import Agent, Call, Conversation, Entry, Message, Run
 
 _HEAD = f"SELECT {Conversation.columns()} FROM conversations WHERE id = ?"
@@ -152,7 +152,7 @@ class Changes:
 
 
 def _since(table: str, columns: str) -> str:
-    return f"SELECT {columns} FROM {table} WHERE conversation = ? AND no > ? ORDER BY no LIMIT ?"
+    return f"SELECT {columns} FROM {table} WHERE conversation = ? AND no > ? AND no <= ? ORDER BY no LIMIT ?"
 
 
 _NEW_ENTRIES = _since("entries", Entry.columns())
@@ -164,7 +164,10 @@ _COMMIT_NO = "SELECT commit_no FROM dreamwalker_lease WHERE id = 1"
 
 @attrs.frozen
 class ChangesSince(Read[Changes]):
-    """The rows of a conversation that carry a number above `no`, at most `limit` of each kind, in order."""
+    """The rows of a conversation that carry a number above `no`, in order, at most `limit` of each kind.
+
+    More only if a single commit has more.
+    """
 
     conversation: int
     no: int
@@ -173,14 +176,13 @@ class ChangesSince(Read[Changes]):
     async def read(self, reader: Reader) -> Changes:
         row = await reader.get(_COMMIT_NO)
         assert row is not None
-        lists = [
-            await reader.all(text, self.conversation, self.no, self.limit)
-            for text in (_NEW_MESSAGES, _NEW_ENTRIES, _NEW_RUNS, _NEW_CALLS)
-        ]
         reach = row["commit_no"]
+        lists = await self._rows(reader, reach, self.limit)
         full = [rows[-1]["no"] for rows in lists if len(rows) == self.limit]
-        if full:  # go only as far as every list reaches; rows of one commit stay together
-            reach = min(full) - 1 if min(full) - 1 > self.no else min(full)
+        if full:  # go only as far as every list reaches; rows of one commit stay together, however many they are
+            reach = max(min(full) - 1, self.no + 1)
+            if reach == min(full):
+                lists = await self._rows(reader, reach, None)
             lists = [[row for row in rows if row["no"] <= reach] for rows in lists]
         messages, entries, runs, calls = lists
         return Changes(
@@ -191,6 +193,24 @@ class ChangesSince(Read[Changes]):
             no=reach,
             complete=not full,
         )
+
+    async def _rows(self, reader: Reader, reach: int, limit: int | None) -> list[list[Row]]:
+        return [
+            await reader.all(text, self.conversation, self.no, reach, limit)
+            for text in (_NEW_MESSAGES, _NEW_ENTRIES, _NEW_RUNS, _NEW_CALLS)
+        ]
+
+
+@attrs.frozen
+class LastSeq(Read[int]):
+    """The seq of a conversation's newest entry, 0 if there is none."""
+
+    conversation: int
+
+    async def read(self, reader: Reader) -> int:
+        row = await reader.get(_LAST_SEQ, self.conversation)
+        assert row is not None
+        return int(row["seq"])
 
 
 _PAGE = f"""

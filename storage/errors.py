@@ -52,6 +52,10 @@ class Duplicate(StorageError):
         self.constraint = constraint
 
 
+class TookTooLong(StorageError):
+    """The database ended a statement of a transaction for its time-out, so nothing of that commit happened."""
+
+
 class RollbackFailed(StorageError):
     """A callback failed, and the server did not say that its transaction is undone. `__cause__` is the callback's.
 

@@ -27,8 +27,11 @@ def changed(agent: str, conversation: int) -> tuple[Bell, ...]:
 _ACCEPT = """
 INSERT INTO messages (id, conversation, source_key, digest, kind, body, label, cause, act, hops, interrupt,
                       accepted_no, seen_no, accepted_at, no)
-VALUES (?, ?, ?, ?, ?, ?, CASE WHEN ? THEN :no ELSE 0 END, ?, ?, ?, ?, :no, LEAST(?::bigint, :no), ?, :no)
+SELECT ?, ?, ?, ?, ?, ?, CASE WHEN ? THEN :no ELSE 0 END, ?, ?, ?, ?, :no, LEAST(?::bigint, :no), ?, :no
+WHERE (SELECT count(*) FROM messages WHERE conversation = ? AND placed_seq IS NULL AND withdrawn_at IS NULL) < ?
 """
+UNBOUNDED = 2**62
+"""As many unplaced messages as may come."""
 
 
 def accept(
@@ -47,15 +50,18 @@ def accept(
     act: str | None = None,
     hops: int = 0,
     interrupt: bool = False,
+    unplaced_max: int = UNBOUNDED,
 ) -> Commit:
     """Accept one message; the commit's number is its `accepted_no`. Raises Duplicate if its key was met before.
 
+    Raises NotAsExpected if `unplaced_max` messages wait in the conversation (even if its key was met before).
     `outside`: its text is not the owner's own words, so its label is the number of this commit. `act` None: it is an
     act of its own.
     """
     charged = act if act is not None else f"message:{id}"
     params = (
         id, conversation, source_key, digest, kind, body, outside, cause, charged, hops, interrupt, seen_no, now,
+        conversation, unplaced_max,
     )  # fmt: skip
     return Commit((Write(_ACCEPT, params, what="accept the message"),), changed(agent, conversation))
 

@@ -22,14 +22,6 @@ LOOK = "SELECT holder, commit_no FROM dreamwalker_lease WHERE id = 1"
 SECONDS_LEFT = "SELECT extract(epoch FROM expires_at - clock_timestamp())::float8 FROM dreamwalker_lease WHERE id = 1"
 
 
-def timeouts(statement_seconds: float, idle_seconds: float) -> str:
-    """Settings that ride with a transaction: a paused or hanging holder is ended by the database."""
-    return (
-        f"SET LOCAL statement_timeout = {int(statement_seconds * 1000)};"
-        f"SET LOCAL idle_in_transaction_session_timeout = {int(idle_seconds * 1000)}"
-    )
-
-
 def give_up(holder: str) -> str:
     """Make the lease free, if it is this holder's."""
     assert holder.isalnum(), holder
@@ -39,7 +31,7 @@ def give_up(holder: str) -> str:
     )
 
 
-def begin(holder: str, number: int, lease_seconds: float, statement_seconds: float, idle_seconds: float) -> str:
+def begin(holder: str, number: int, lease_seconds: float, settings: str) -> str:
     """One round trip that begins a transaction, bounds it, renews the lease and holds its row until the commit.
 
     The last status is `UPDATE 1` exactly when the lease is ours and the commit is the next one. Values are our own
@@ -47,7 +39,7 @@ def begin(holder: str, number: int, lease_seconds: float, statement_seconds: flo
     """
     assert holder.isalnum(), holder
     return (
-        f"BEGIN;{timeouts(statement_seconds, idle_seconds)};"
+        f"BEGIN;{settings};"
         f"UPDATE dreamwalker_lease SET commit_no = commit_no + 1,"
         f" expires_at = clock_timestamp() + make_interval(secs => {lease_seconds:f})"
         f" WHERE id = 1 AND holder = '{holder}' AND commit_no = {number:d}"
@@ -79,7 +71,7 @@ def compose(parts: tuple[tuple[str, int | None, str, str], ...]) -> tuple[str, i
         returning = "" if "RETURNING" in translated.words else "\nRETURNING 1"
         ctes.append(f"w{at} AS (\n{translated.text}{returning}\n)")
         if expect is not None:
-            said = (what or " ".join(translated.words[:4]).lower()).replace("'", "''")
+            said = (what or translated.gist).replace("'", "''")
             checks.append(f"dreamwalker_require((SELECT count(*) FROM w{at}) = {expect}, '{code}', '{said}')")
     return ",\n".join(ctes) + "\nSELECT " + "\nAND ".join(checks), taken
 

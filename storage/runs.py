@@ -117,9 +117,13 @@ _LIST = f"""
 SELECT {", ".join("r." + c for c in Run.columns().split(", "))}, c.agent, c.kind AS conversation_kind,
     COALESCE((SELECT sum(COALESCE(s.cost, s.reserved))::bigint FROM spend s WHERE s.run = r.id), 0) AS cost
 FROM runs r JOIN conversations c ON c.id = r.conversation
-WHERE r.id < ? AND (?::bigint IS NULL OR r.conversation = ?) ORDER BY r.id DESC LIMIT ?
-"""
-_ONE = _LIST.replace("r.id < ? AND (?::bigint IS NULL OR r.conversation = ?) ORDER BY r.id DESC LIMIT ?", "r.id = ?")
+WHERE """
+_SOME = (
+    _LIST
+    + """r.id < ? AND (?::bigint IS NULL OR r.conversation = ?) AND (?::text IS NULL OR c.agent = ?)
+ORDER BY r.id DESC LIMIT ?"""
+)
+_ONE = _LIST + "r.id = ?"
 
 
 @attrs.frozen(kw_only=True)
@@ -139,14 +143,17 @@ class Listed:
 
 @attrs.frozen(kw_only=True)
 class ListRuns(Read[tuple[Listed, ...]]):
-    """Runs below id `before`, newest first, of one conversation or of all."""
+    """Runs below id `before`, newest first, of one conversation, of one agent or of all."""
 
     before: int
     limit: int
     conversation: int | None = None
+    agent: str | None = None
 
     async def read(self, reader: Reader) -> tuple[Listed, ...]:
-        rows = await reader.all(_LIST, self.before, self.conversation, self.conversation, self.limit)
+        rows = await reader.all(
+            _SOME, self.before, self.conversation, self.conversation, self.agent, self.agent, self.limit
+        )
         return tuple(Listed.of(row) for row in rows)
 
 
@@ -164,3 +171,17 @@ class ReadRun(Read[tuple[Listed, tuple[Call, ...]] | None]):
         if row is None:
             return None
         return Listed.of(row), tuple(Call.of(call) for call in await reader.all(_CALLS, self.id))
+
+
+_UNENDED = f"SELECT {Run.columns()} FROM runs WHERE conversation = ? AND state IN ('open', 'waiting')"
+
+
+@attrs.frozen
+class OpenRun(Read[Run | None]):
+    """The run of a conversation that has not ended, or None."""
+
+    conversation: int
+
+    async def read(self, reader: Reader) -> Run | None:
+        row = await reader.get(_UNENDED, self.conversation)
+        return None if row is None else Run.of(row)

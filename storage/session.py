@@ -7,7 +7,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from . import sql
-from .errors import Duplicate, LeaseLost, NotAsExpected, OverBudget, SchemaChangeRefused, StorageError, StoreClosed
+from .errors import (
+    Duplicate,
+    LeaseLost,
+    NotAsExpected,
+    OverBudget,
+    SchemaChangeRefused,
+    StorageError,
+    StoreClosed,
+    TookTooLong,
+)
 from .operation import Bell, Row, Write
 from .text import storable
 
@@ -47,9 +56,9 @@ def code_of(error: BaseException) -> str:
 
 
 def is_loss(error: Exception) -> bool:
-    """Whether an error of the driver means that the session is gone."""
+    """Whether an error that the server sent means that the session is gone, or as good as gone."""
     code = code_of(error)
-    return code[:2] == "08" or code in _ENDED or isinstance(error, OSError | TimeoutError)
+    return code[:2] == "08" or code in _ENDED
 
 
 def named(error: Exception) -> Exception:
@@ -57,6 +66,8 @@ def named(error: Exception) -> Exception:
     code = code_of(error)
     if code in CODES:
         return CODES[code](str(error))
+    if code == "57014":
+        return TookTooLong(str(error))
     if code == "23505":
         return Duplicate(str(error), constraint=getattr(error, "constraint_name", None) or "")
     return error
@@ -80,8 +91,8 @@ def admitted(text: str, *, reading: bool = False) -> sql.Translated:
 class Session:
     """Satisfies Reader and Transaction over a driver's connection (`raw`). `no` is the number of its commit.
 
-    `no` 0: it only reads. `lost` is set once the connection was lost under it, whatever the operation made of that.
-    `replaced` counts characters that Postgres can't hold.
+    `no` 0: it only reads. `asking`: it waits for the server just now. `lost` is set once the connection was lost
+    under it, whatever the operation made of that. `replaced` counts characters that Postgres can't hold.
     """
 
     def __init__(self, raw: Any, step: Step, *, no: int = 0) -> None:
@@ -89,6 +100,7 @@ class Session:
         self.bells: list[Bell] = []
         self.replaced = 0
         self.dead = False
+        self.asking = False
         self.lost: Lost | None = None
         self._raw, self._step = raw, step
 
@@ -126,7 +138,7 @@ class Session:
         for write in writes:
             touched = await self.run(write.sql, *write.params)
             if write.expect is not None and touched != write.expect:
-                raise CODES[write.code](write.what or write.sql)
+                raise CODES[write.code](write.what or sql.translate(write.sql).gist)
 
     def ring(self, bell: Bell) -> None:
         self.bells.append(bell)
@@ -145,8 +157,13 @@ class Session:
     async def _ask(self, work: Callable[[], Awaitable[T]]) -> T:
         if self.dead:
             raise StoreClosed("this transaction has ended; nothing more can be done in it")
+        if self.asking:
+            raise StorageError("one statement after the other: another one of this transaction is under way")
+        self.asking = True
         try:
             return await self._step(work())
         except Lost as lost:
             self.lost = lost
             raise
+        finally:
+            self.asking = False

@@ -71,6 +71,11 @@ class Translated:
         """How many parameters the caller passes."""
         return sum(self.slots)
 
+    @property
+    def gist(self) -> str:
+        """Its first words, to name it in an error."""
+        return " ".join(self.words[:4]).lower()
+
 
 def pieces(sql: str) -> Iterator[Piece]:
     """The text taken apart; put together again it is the same text."""

@@ -94,18 +94,21 @@ class Request:
 
 
 class Late:
-    """A request whose client is gone and which the server has not seen yet."""
+    """A request whose client is gone. `delivered`: the server has been given it."""
 
     def __init__(self, request: Request, server: "_Server") -> None:
         self.request, self._server = request, server
+        self.delivered = False
 
     async def deliver(self) -> bytes:
-        """Let it happen now; returns the types of the answer's messages once the server has answered ("E": refused).
+        """Let it happen now; returns the types of the answer's messages once the server has answered.
 
-        Then the server's side is closed too.
+        "C": a statement was carried out, "E": refused; none: the server had hung up. Then its side is closed too.
         """
+        assert not self.delivered
+        self.delivered = True
         kinds = bytearray()
-        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+        with suppress(trio.BrokenResourceError, _Gone):
             await self._server.stream.send_all(self.request.data)
             async for kind, _ in self._server.answer(self.request.kinds):
                 kinds += kind
@@ -167,7 +170,7 @@ class Proxy:
                     self._live.discard(scope)
 
     async def _relay(self, client: "_Client", number: int) -> None:
-        server = _Server(await trio.open_unix_socket(self._target))
+        server = _Server(await _dial(self._target))
         keep = False
         try:
             await server.stream.send_all(await client.startup())
@@ -338,17 +341,23 @@ class _Server(_Reader):
                 await client.stream.send_all(chunk)
 
 
+async def _dial(url: str) -> trio.SocketStream:
+    parts = urlsplit(url)
+    if parts.hostname:
+        return await trio.open_tcp_stream(parts.hostname, parts.port or 5432)
+    settings = parse_qs(parts.query)
+    return await trio.open_unix_socket(f"{settings['host'][0]}/.s.PGSQL.{settings.get('port', ['5432'])[0]}")
+
+
 @asynccontextmanager
 async def open_proxy(database_url: str) -> AsyncIterator[Proxy]:
-    """A proxy in front of the database at this URL (a unix socket's), on a loopback port, until the block ends."""
+    """A proxy in front of the database at this URL, which asks for no password, on a loopback port."""
     parts = urlsplit(database_url)
-    settings = parse_qs(parts.query)
-    target = f"{settings['host'][0]}/.s.PGSQL.{settings.get('port', ['5432'])[0]}"
+    user = parts.username or parse_qs(parts.query)["user"][0]
     async with trio.open_nursery() as nursery:
         [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
         port = listener.socket.getsockname()[1]
-        url = f"postgresql://{settings['user'][0]}@127.0.0.1:{port}{parts.path}?sslmode=disable"
-        proxy = Proxy(target, url)
+        proxy = Proxy(database_url, f"postgresql://{user}@127.0.0.1:{port}{parts.path}?sslmode=disable")
         nursery.start_soon(trio.serve_listeners, proxy.serve, [listener])
         try:
             yield proxy

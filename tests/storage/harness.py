@@ -11,7 +11,8 @@ import trio
 import trio_asyncio
 
 from storage.connection import Bridge, Connection, Done, Options
-from storage.operation import Commit, Operation, Read, Transaction, Write
+from storage.operation import Bell, Commit, Operation, Read, Reader, Row, Transaction, Write
+from tests.proxy import PASS, Action, Request
 
 T = TypeVar("T")
 _holders = itertools.count(1)
@@ -24,31 +25,54 @@ async def no_check(raw: Any) -> None:
     """The schema is taken to be right."""
 
 
-def add(name: str, value: str = "1") -> Commit:
-    """One row, as a composed commit."""
-    return Commit((Write(ADD, (name, value)),))
+def add(names: tuple[str, ...]) -> Commit:
+    """Rows, as a composed commit, with a bell for each."""
+    return Commit(tuple(Write(ADD, (name, "1")) for name in names), tuple(Bell(name) for name in names))
 
 
 @attrs.frozen
-class Call(Operation[T]):
+class Do(Operation[T]):
     """An operation that is what the function says."""
 
-    perform_: Callable[[Transaction], Awaitable[T]]
+    callback: Callable[[Transaction], Awaitable[T]]
 
     async def perform(self, tx: Transaction) -> T:
-        return await self.perform_(tx)
+        return await self.callback(tx)
 
 
 @attrs.frozen
 class Add(Operation[int]):
-    """Rows, as a transaction; returns its number."""
+    """Rows, as a transaction, with a bell for each; returns its number."""
 
     names: tuple[str, ...]
 
     async def perform(self, tx: Transaction) -> int:
         for name in self.names:
             await tx.run(ADD, name, "1")
+            tx.ring(Bell(name))
         return tx.no
+
+
+@attrs.frozen
+class Rows(Read[list[Row]]):
+    """What a query finds."""
+
+    sql: str = NUMBERS
+
+    async def read(self, reader: Reader) -> list[Row]:
+        return await reader.all(self.sql)
+
+
+@attrs.define
+class Script:
+    """What becomes of the requests of a proxy from now on, by number; `seen` is what has come."""
+
+    plan: dict[int, Action] = attrs.Factory(dict)
+    seen: list[Request] = attrs.Factory(list)
+
+    def __call__(self, request: Request) -> Action:
+        self.seen.append(request)
+        return self.plan.get(len(self.seen), PASS)
 
 
 @attrs.frozen(kw_only=True)
@@ -68,7 +92,7 @@ class House:
 @asynccontextmanager
 async def house(url: str, *, opened: bool = True, **options: Any) -> AsyncIterator[House]:
     """A connection of its own to the database at this URL, with times so short that a test can wait for them."""
-    times = {"reach_seconds": 5.0, "silent_seconds": 4.0, "statement_seconds": 3.0, "idle_seconds": 2.0}
+    times = {"reach_seconds": 8.0, "silent_seconds": 4.0, "statement_seconds": 2.0, "transaction_seconds": 3.0}
     made = Options(dsn=lambda: url, **{**times, **options})
     it = House(connection=Connection(made, f"holder{next(_holders)}"), bridge=Bridge())
     async with trio.open_nursery() as nursery:
@@ -98,6 +122,6 @@ async def outside(url: str, sql: str, *params: Any) -> list[tuple[Any, ...]]:
         return rows
 
 
-async def names(url: str) -> list[str]:
-    """The names of the settings that are there, in the order in which they came."""
-    return [name for (name, _) in await outside(url, NUMBERS)]
+async def rows(url: str) -> list[tuple[Any, ...]]:
+    """Names and numbers of the settings that are there, in the order in which they came."""
+    return await outside(url, NUMBERS)

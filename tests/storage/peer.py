@@ -53,7 +53,8 @@ async def make_tables(url: str) -> None:
     raw = await asyncpg.connect(url)
     schema = create_sqlite_schema(PREFIX)
     await raw.execute(f"DROP TABLE IF EXISTS {', '.join(schema.tables.values())}")
-    await apply_sqlite_migrations_for_schema(_TestsOwn(raw), schema)
+    database: Any = _TestsOwn(raw)
+    await apply_sqlite_migrations_for_schema(database, schema)
     await raw.close()
 
 
@@ -66,7 +67,8 @@ async def open_database(url: str, **options: Any) -> Database:
 
 async def open_storage(url: str, **options: Any) -> SqliteStorage:
     """The peer's storage on our facade."""
-    return await SqliteStorage.open(await open_database(url, **options), {"prefix": PREFIX})
+    database: Any = await open_database(url, **options)  # its handles are typed as ours, not the peer's
+    return await SqliteStorage.open(database, {"prefix": PREFIX})
 
 
 class Reopening:

@@ -1,0 +1,65 @@
+"""The application: every endpoint behind the door.
+
+One rule: what is not an endpoint is not there.
+"""
+
+from typing import NoReturn
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dreamwalker.system import System
+
+from . import agents, entries, messages, notes, openapi, runs, settings, spend, status, stream
+from .auth import Token
+from .door import Door
+from .endpoint import AnyEndpoint, Asked, Doors, Endpoint, Nothing, dispatch
+
+
+async def read_openapi(asked: Asked[Nothing, Nothing, Nothing]) -> Response:
+    return Response(msgspec.json.encode(openapi.document(ENDPOINTS)), media_type="application/json")
+
+
+ENDPOINTS: tuple[AnyEndpoint, ...] = (
+    *status.ENDPOINTS,
+    *agents.ENDPOINTS,
+    *messages.ENDPOINTS,
+    *entries.ENDPOINTS,
+    *stream.ENDPOINTS,
+    *runs.ENDPOINTS,
+    *notes.ENDPOINTS,
+    *spend.ENDPOINTS,
+    *settings.ENDPOINTS,
+    Endpoint(method="GET", route="/api/openapi.json", says="This document.", handle=read_openapi),
+)
+
+
+def make_app(system: System) -> Starlette:
+    """The application that serves a system."""
+    doors = Doors(system=system, token=Token(system.config))
+    by_route: dict[str, dict[str, AnyEndpoint]] = {}
+    for endpoint in ENDPOINTS:
+        by_route.setdefault(endpoint.route, {})[endpoint.method] = endpoint
+    public = [endpoint.route for endpoint in ENDPOINTS if endpoint.public]
+    names = getattr(system.config, "hosts", ())
+    door = Middleware(
+        Door, token=doors.token, names=names, public=public, redact=lambda text: system.redactor.text(text)
+    )
+    app = Starlette(
+        routes=[
+            Route(route, dispatch(doors, by_method), methods=list(by_method)) for route, by_method in by_route.items()
+        ],
+        middleware=[door],
+        exception_handlers={HTTPException: _leave_to_the_door},
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+async def _leave_to_the_door(request: Request, error: Exception) -> NoReturn:
+    raise error

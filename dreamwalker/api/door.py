@@ -1,0 +1,103 @@
+"""The doorstep: what holds for every request before anything looks at it, and for every answer after.
+
+One rule: a request that is refused is still heard out, within bounds, since a client that is cut off while it sends
+does not read the answer.
+"""
+
+from collections.abc import Callable, Iterable
+
+import trio
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .auth import Token, judge_host, judge_token
+from .errors import Refused, Where, refusal
+
+HEAR_OUT_BYTES = 16_000_000
+HEAR_OUT_SECONDS = 10.0
+"""How much of a body that nobody wants is read away before the answer is sent and the connection closed."""
+
+HEADERS = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+
+class Door:
+    """Judges host and token, and turns whatever is raised into an answer.
+
+    `names` are the host names it answers to beside the local ones; `public`, the paths without a token; `redact` takes
+    secrets out of what errors say.
+    """
+
+    def __init__(
+        self, app: ASGIApp, token: Token, names: Iterable[str], public: Iterable[str], redact: Callable[[str], str]
+    ) -> None:
+        self._app, self._token, self._redact = app, token, redact
+        self._names, self._public = frozenset(names), frozenset(public)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        elif scope["type"] == "http":
+            await self._admit(scope, Exchange(receive, send))
+        else:
+            await self._app(scope, receive, send)
+
+    async def _admit(self, scope: Scope, exchange: "Exchange") -> None:
+        try:
+            judge_host(self._names, scope)
+            if scope["path"] not in self._public:
+                judge_token(self._token, scope)
+            await self._app(scope, exchange.receive, exchange.send)
+        except Exception as error:
+            refused = refusal(error, Where(scope["method"], scope["path"]))
+            if refused is not None and not exchange.started:
+                said = Refused(
+                    refused.status, self._redact(refused.message), code=refused.code, headers=refused.headers
+                )
+                await said.response(scope, exchange.receive, exchange.send)
+
+
+class Exchange:
+    """One request and its answer, as the server passes them."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive, self._send = receive, send
+        self._heard_out = False
+        self.started = False
+        """Whether the answer has begun."""
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            self._heard_out = True
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            message = {**message, "headers": [*message.get("headers", ()), *HEADERS]}
+        elif not message.get("more_body", False) and not self._heard_out:
+            await self._hear_out()
+            await self._send_listening(message)
+            return
+        await self._send(message)
+
+    async def _hear_out(self) -> None:
+        left_bytes = HEAR_OUT_BYTES
+        with trio.move_on_after(HEAR_OUT_SECONDS):
+            while not self._heard_out and left_bytes > 0:
+                left_bytes -= len((await self.receive()).get("body", b""))
+
+    async def _send_listening(self, message: Message) -> None:
+        """Send the end of the answer. What still comes is thrown away meanwhile, or the server would wait for us."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._listen)
+            await self._send(message)
+            nursery.cancel_scope.cancel()
+
+    async def _listen(self) -> None:
+        while True:
+            await self.receive()

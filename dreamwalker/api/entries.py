@@ -1,0 +1,81 @@
+"""The transcript of an agent's home conversation, page by page.
+
+One rule: a page says the number it is true for, so that a live stream from there misses nothing.
+"""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from storage import inbox
+from storage.conversations import Page
+from storage.runs import OpenRun
+
+from . import views
+from .agents import AgentPath, home_of
+from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown
+
+PAGE_MAX = 1_000
+"""What may be asked for; the limit of a page may be lower."""
+
+PageLimit = Annotated[int, Meta(ge=1, le=PAGE_MAX, description="The most there may be; a page may hold fewer.")]
+
+
+class EntriesQuery(Given, frozen=True):
+    """Which page: the newest entries below seq `before`, or the newest of all."""
+
+    before: Annotated[int, Meta(ge=1, le=BIGINT_MAX)] | None = None
+    limit: PageLimit | None = None
+
+
+class Entries(Shown, frozen=True):
+    """A page of the transcript, oldest first, with the calls of the replies in it.
+
+    `more`: there are older ones. `no`: open the live stream from here. The newest page also has the messages that
+    wait to be placed, and the run that is open or waiting.
+    """
+
+    entries: tuple[views.Entry, ...]
+    calls: tuple[views.Call, ...]
+    more: bool
+    no: int
+    messages: tuple[views.Message, ...] = ()
+    run: views.Run | None = None
+
+
+async def list_entries(asked: Asked[AgentPath, EntriesQuery, Nothing]) -> Entries:
+    house, query = await asked.house(), asked.query
+    conversation, ask = home_of(house, asked.path.name), house.store.ask
+    no = house.store.commit_no  # before it is read: what is committed meanwhile comes again by the stream
+    limit = min(query.limit or house.limits.page_entries, house.limits.page_entries)
+    entries, calls = await ask(Page(conversation, query.before or BIGINT_MAX, limit + 1))
+    page = Entries(
+        entries=tuple(views.Entry.of(entry) for entry in entries[-limit:]),
+        calls=tuple(views.Call.of(call) for call in calls),
+        more=len(entries) > limit,
+        no=no,
+    )
+    if query.before is not None:
+        return page
+    run = await ask(OpenRun(conversation))
+    return Entries(
+        entries=page.entries,
+        calls=page.calls,
+        more=page.more,
+        no=no,
+        messages=tuple(views.Message.of(message) for message in await ask(inbox.Unplaced(conversation))),
+        run=None if run is None else views.Run.of(run),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        route="/api/agents/{name}/entries",
+        says="The transcript of an agent's home conversation.",
+        handle=list_entries,
+        path=AgentPath,
+        query=EntriesQuery,
+        answer=Entries,
+    ),
+)

@@ -1,0 +1,116 @@
+"""What goes wrong at the door, and how the client is told.
+
+One rule: an error is `{"error": {"code", "message"}}` in plain words, whatever was raised; a trace never leaves here.
+"""
+
+import logging
+import math
+from collections.abc import Mapping
+
+import attrs
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+
+from actors.mailbox import MailboxError
+from actors.supervisor import unwrap
+from dreamwalker.system import NotReady
+from storage.errors import CommitUnknown, LeaseLost, StoreBusy, StoreClosed, Unavailable
+from storage.text import clean
+
+log = logging.getLogger("dreamwalker.api")
+
+CODES = {
+    400: "bad_request",
+    401: "unauthorized",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "timeout",
+    413: "too_large",
+    415: "unsupported",
+    421: "misdirected",
+    422: "invalid",
+    429: "too_many",
+    500: "internal",
+    503: "unavailable",
+}
+"""The code of each status, where the one who refuses names no narrower one."""
+
+RETRY_SECONDS = 2.0
+"""After an error of the storage it is opened anew, which takes about so long."""
+
+
+class Refused(Exception):
+    """The request is not served. `message` is for the owner; `code` for his program; `headers` go with the answer."""
+
+    def __init__(
+        self, status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.message = status, clean(message)
+        self.code = code if code is not None else CODES[status]
+        self.headers = dict(headers or {})
+
+    @property
+    def response(self) -> Response:
+        """The answer that says it."""
+        body = msgspec.json.encode(Problem(error=Said(code=self.code, message=self.message)))
+        return Response(body, self.status, self.headers, "application/json")
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong: a code for programs, and words for people."""
+
+    code: str
+    message: str
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """The body of every answer that is not a success."""
+
+    error: Said
+
+
+@attrs.frozen
+class Where:
+    """The request that failed, for the log: never its body, its query or its headers."""
+
+    method: str
+    path: str
+
+
+def refusal(error: Exception, where: Where) -> Refused | None:
+    """How the client is told of an error; None if he has gone."""
+    error = found if isinstance(found := unwrap(error), Exception) else error
+    match error:
+        case Refused():
+            return error
+        case ClientDisconnect():
+            return None
+        case HTTPException():
+            return _routing(error)
+        case NotReady():
+            return _later(str(error), error.retry_after_seconds, code="not_ready")
+        case CommitUnknown():
+            return _later("The database broke off; whether this was done is not known. Ask again with the same id.")
+        case LeaseLost() | StoreClosed():
+            return _later("Another instance has taken over, or the storage was closed. Nothing was done; ask again.")
+        case Unavailable():
+            return _later("The database can't be reached just now. Nothing was done; ask again.")
+        case StoreBusy():
+            return _later("The database did not answer in time. It may still be done; ask again with the same id.")
+        case MailboxError():
+            return _later("The agent did not answer in time; look again.")
+    log.error("a request failed", exc_info=error, extra={"method": where.method, "path": where.path})
+    return Refused(500, "Something went wrong inside dreamwalker; its log says what.")
+
+
+def _later(message: str, seconds: float = RETRY_SECONDS, *, code: str | None = None) -> Refused:
+    return Refused(503, message, code=code, headers={"Retry-After": str(max(1, math.ceil(seconds)))})
+
+
+def _routing(error: HTTPException) -> Refused:
+    if error.status_code == 405:
+        return Refused(405, "That can't be done here.", headers=error.headers)
+    return Refused(404, "There is nothing here.")

@@ -1,0 +1,55 @@
+"""The owner's settings. One rule: they are judged together before any is set."""
+
+import msgspec
+
+from dreamwalker import settings
+
+from .endpoint import Asked, Endpoint, Given, Nothing, Shown
+from .errors import Refused
+
+
+class Change(Given, frozen=True):
+    """What to set; what is left out stays as it is."""
+
+    zone: str | msgspec.UnsetType = msgspec.UNSET
+    day_limit_dollars: float | msgspec.UnsetType = msgspec.UNSET
+    month_limit_dollars: float | msgspec.UnsetType = msgspec.UNSET
+
+
+class Settings(Shown, frozen=True):
+    """What holds now. `zone` is a name of the IANA list."""
+
+    zone: str
+    day_limit_dollars: float
+    month_limit_dollars: float
+
+
+async def read_settings(asked: Asked[Nothing, Nothing, Nothing]) -> Settings:
+    house = await asked.house()
+    return Settings(**house.chosen.shown())
+
+
+async def change_settings(asked: Asked[Nothing, Nothing, Change]) -> Settings:
+    values = {name: value for name, value in msgspec.structs.asdict(asked.body).items() if value is not msgspec.UNSET}
+    try:
+        for name, value in values.items():
+            settings.judge(name, value)
+    except settings.BadSetting as error:
+        raise Refused(422, f"{error}.") from None
+    house = await asked.house()
+    for name, value in values.items():
+        await house.choose(name, value)
+    return Settings(**house.chosen.shown())
+
+
+ENDPOINTS = (
+    Endpoint(method="GET", route="/api/settings", says="The owner's settings.", handle=read_settings, answer=Settings),
+    Endpoint(
+        method="PATCH",
+        route="/api/settings",
+        says="Change settings.",
+        handle=change_settings,
+        body=Change,
+        answer=Settings,
+    ),
+)

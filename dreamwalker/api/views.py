@@ -1,0 +1,206 @@
+"""How rows look from outside.
+
+One rule: a view holds plain text and plain numbers: no content blocks, no nano-dollars, nothing a client must decode.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, field
+
+from dreamwalker.settings import NANO
+from storage import records, runs, spend
+from storage.text import loads
+
+from .endpoint import Shown
+
+Dollars = Annotated[float, Meta(description="US dollars.")]
+No = Annotated[int, Meta(description="The number of the commit that changed this last.")]
+
+
+class Quote(Shown, frozen=True):
+    """Text of somebody else's that came with a message."""
+
+    source: str = field(name="from")
+    text: str
+
+
+class Message(Shown, frozen=True):
+    """What came into a conversation from outside a run. It waits until it is placed into the transcript."""
+
+    id: int
+    conversation: int
+    kind: str
+    text: str
+    quotes: tuple[Quote, ...]
+    interrupt: bool
+    accepted_no: int
+    accepted_at: datetime
+    state: Literal["waiting", "placed", "withdrawn"]
+    placed_seq: int | None
+    run: int | None
+    no: No
+
+    @classmethod
+    def of(cls, row: records.Message) -> "Message":
+        """From its row."""
+        content = row.content
+        return cls(
+            id=row.id,
+            conversation=row.conversation,
+            kind=row.kind,
+            text=content.get("text", ""),
+            quotes=tuple(Quote(source=q.get("from", ""), text=q["text"]) for q in content.get("quotes", ())),
+            interrupt=row.interrupt,
+            accepted_no=row.accepted_no,
+            accepted_at=row.accepted_at,
+            state="withdrawn" if row.withdrawn_at else "waiting" if row.placed_seq is None else "placed",
+            placed_seq=row.placed_seq,
+            run=row.run,
+            no=row.no,
+        )
+
+
+class Entry(Shown, frozen=True):
+    """One entry of the transcript. `label` above 0: from outside, and since which commit; `cut`: why it ends early."""
+
+    conversation: int
+    seq: int
+    run: int | None
+    turn: int | None
+    kind: Literal["message", "reply", "summary", "fresh"]
+    source: Literal["owner", "outside", "model", "house"]
+    text: str
+    label: int
+    cut: str | None
+    at: datetime
+    no: No
+
+    @classmethod
+    def of(cls, row: records.Entry) -> "Entry":
+        """From its row."""
+        blocks = loads(row.shown)
+        if row.source == "owner":
+            blocks = blocks[1:]  # the first is the line that tells the model the time
+        return cls(
+            conversation=row.conversation,
+            seq=row.seq,
+            run=row.run,
+            turn=row.turn,
+            kind=row.kind,  # type: ignore[arg-type]
+            source=row.source,  # type: ignore[arg-type]
+            text=plain(blocks),
+            label=row.label,
+            cut=row.cut,
+            at=row.at,
+            no=row.no,
+        )
+
+
+class Run(Shown, frozen=True):
+    """The work that answers what was placed. `turn` counts replies; `reason`: why it waits, failed or was stopped."""
+
+    id: int
+    conversation: int
+    state: Literal["open", "waiting", "done", "failed", "stopped"]
+    turn: int
+    reason: str | None
+    retry_at: datetime | None
+    opened_at: datetime
+    closed_at: datetime | None
+    no: No
+
+    @classmethod
+    def of(cls, row: records.Run) -> "Run":
+        """From its row."""
+        return cls(**_run_fields(row))
+
+
+class ListedRun(Run, frozen=True):
+    """A run with whose it is, in which kind of conversation, and what it cost so far, open reservations included."""
+
+    agent: str
+    kind: str
+    cost_dollars: Dollars
+
+    @classmethod
+    def listed(cls, item: runs.Listed) -> "ListedRun":
+        """From a row of the list."""
+        return cls(
+            **_run_fields(item.run), agent=item.agent, kind=item.conversation_kind, cost_dollars=item.cost / NANO
+        )
+
+
+def _run_fields(row: records.Run) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in Run.__struct_fields__}
+
+
+class Call(Shown, frozen=True):
+    """One tool use. `arguments` is what the model wrote, JSON or not; `result` is text, "" while there is none."""
+
+    run: int
+    turn: int
+    position: int
+    tool: str
+    arguments: str
+    state: Literal["begun", "asked", "detached", "finished"]
+    failed: bool | None
+    result: str
+    label: int
+    began_at: datetime
+    finished_at: datetime | None
+    no: No
+
+    @classmethod
+    def of(cls, row: records.Call) -> "Call":
+        """From its row."""
+        return cls(
+            run=row.run,
+            turn=row.turn,
+            position=row.position,
+            tool=row.tool,
+            arguments=row.arguments,
+            state=row.state,  # type: ignore[arg-type]
+            failed=row.failed,
+            result="" if row.result is None else plain(loads(row.result)["content"]),
+            label=row.label,
+            began_at=row.began_at,
+            finished_at=row.finished_at,
+            no=row.no,
+        )
+
+
+class Cost(Shown, frozen=True):
+    """Requests of one kind under one name (a day, a month, an agent, a model or a run), and what they cost."""
+
+    name: str
+    kind: str
+    requests: int
+    cost_dollars: Dollars
+    unsettled_dollars: Annotated[float, Meta(description="US dollars reserved for requests without a known cost.")]
+    input_tokens: int
+    cache_write_tokens: int
+    cache_read_tokens: int
+    output_tokens: int
+    searches: int
+
+    @classmethod
+    def of(cls, row: spend.Sum) -> "Cost":
+        """From a sum of rows."""
+        return cls(
+            name=row.name,
+            kind=row.kind,
+            requests=row.requests,
+            cost_dollars=row.cost / NANO,
+            unsettled_dollars=row.unsettled / NANO,
+            input_tokens=row.input_tokens,
+            cache_write_tokens=row.cache_write_tokens,
+            cache_read_tokens=row.cache_read_tokens,
+            output_tokens=row.output_tokens,
+            searches=row.searches,
+        )
+
+
+def plain(blocks: list[dict[str, Any]]) -> str:
+    """The text of content blocks; what is no text (tool uses) is left out."""
+    return "\n\n".join(block["text"] for block in blocks if block.get("type") == "text")

@@ -1,0 +1,97 @@
+"""The command itself: its nouns, its help, and the one place that turns errors into words.
+
+One rule: a noun's module is imported when its noun is asked for.
+"""
+
+from importlib import import_module
+from typing import Any
+
+import attrs
+import click
+
+from .. import __version__
+from .problems import EXIT_CODES, STOPPED, Misconfigured, Problem
+
+_NOUNS = {
+    "chat": ("chat", "Talk with an agent."),
+    "ask": ("messages", "Send one message and print the reply."),
+    "new": ("messages", "Begin afresh: later requests hold nothing from before."),
+    "stop": ("messages", "Stop what an agent is doing."),
+    "runs": ("runs", "What was done, and what it cost."),
+    "notes": ("notes", "What is remembered for you."),
+    "spend": ("spend", "What it costs, and the limits."),
+    "settings": ("settings", "Your zone and limits."),
+    "serve": ("serve", "Run the server in this terminal."),
+    "migrate": ("migrate", "Bring a database's schema up to date."),
+    "doctor": ("doctor", "Check that everything is as it should be."),
+}
+"""Each noun's module and what it is for, in the order of the help."""
+
+
+@attrs.frozen
+class Chosen:
+    """What was said before the noun. `url` None: the server of this machine."""
+
+    url: str | None
+
+
+class _Root(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_NOUNS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _NOUNS:
+            return None
+        command: click.Command = getattr(import_module(f".{_NOUNS[cmd_name][0]}", __package__), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, purpose) for name, (_, purpose) in _NOUNS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the noun; what nobody foresaw becomes one sentence."""
+        from ..config import BadConfiguration
+
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except KeyboardInterrupt:
+            ctx.exit(STOPPED)
+        except BadConfiguration as error:
+            raise Misconfigured(str(error)) from error
+        except Exception as error:
+            if ctx.params["debug"]:
+                raise
+            raise Problem(
+                f"Something went wrong that should not have ({type(error).__name__}: {error}). "
+                "DREAMWALKER_DEBUG=1 shows where."
+            ) from error
+
+
+@click.command(
+    cls=_Root,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=f"""\b
+Examples:
+  dreamwalker chat                       talk; starts a server if none runs
+  dreamwalker ask "what did I plan for Friday?"
+  dreamwalker notes shopping             search the notes
+  dreamwalker spend raise 8 --day        let it spend $8 today
+
+{EXIT_CODES}""",
+)
+@click.option(
+    "--url",
+    envvar="DREAMWALKER_URL",
+    show_envvar=True,
+    metavar="URL",
+    help="Talk to the server there, with the token in DREAMWALKER_TOKEN, instead of the one on this machine.",
+)
+@click.option("--debug", envvar="DREAMWALKER_DEBUG", is_flag=True, hidden=True)
+@click.version_option(__version__, message="%(version)s")
+@click.pass_context
+def root(ctx: click.Context, url: str | None, debug: bool) -> None:
+    """A personal agent for one owner: it remembers for you, and every dollar it spends is accounted for."""
+    ctx.obj = Chosen(url)

@@ -1,0 +1,140 @@
+"""The server of this machine: how it is found, and how a command starts one that ends with it.
+
+One rule: `server.json` is only a hint. What it names counts if that process lives and answers.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import attrs
+
+from ..config import Config
+from . import tokens
+from .client import Api
+from .problems import Refused, Unreachable
+
+START_SECONDS = 90.0
+"""How long a first start may take: it makes a database, or recovers one."""
+STOP_SECONDS = 12.0
+"""How long a server may take to end; it promises 10."""
+_LOOK_AGAIN_SECONDS = 0.05
+
+
+@attrs.frozen
+class Running:
+    """A server as it wrote itself down."""
+
+    pid: int
+    url: str
+
+
+def announce(home: Path, running: Running) -> None:
+    """Write a running server down. Raises OSError."""
+    path = _path(home)
+    os.replace(tokens.write_private(path.with_name(f"server.{running.pid}"), json.dumps(attrs.asdict(running))), path)
+
+
+def withdraw(home: Path, pid: int) -> None:
+    """Take it back, if it is still that process's."""
+    running = announced(home)
+    if running is not None and running.pid == pid:
+        _path(home).unlink(missing_ok=True)
+
+
+def announced(home: Path) -> Running | None:
+    """The server that is written down, whether or not it still lives."""
+    try:
+        value = json.loads(_path(home).read_text())
+        return Running(pid=int(value["pid"]), url=str(value["url"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def find(config: Config) -> Api | None:
+    """The server that runs on this machine, if one does. Raises Refused if there is no token for it."""
+    running = announced(config.home)
+    if running is None or not _alive(running.pid):
+        return None
+    return _if_healthy(_api(config, running))
+
+
+class Child:
+    """A server of our own. It ends when we end, however that happens, since we hold the other end of its stdin."""
+
+    def __init__(self, config: Config) -> None:
+        self._log = config.home / "serve.log"
+        tokens.make_home(config.home)
+        if self._log.exists():
+            self._log.replace(self._log.with_suffix(".log.old"))
+        with open(os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as log:
+            # -P: nothing in the present folder may pass for a module of ours.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "dreamwalker", "serve", "--attached", "--port", "0"],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the command, not for the server
+            )
+
+    def wait_until_up(self, config: Config) -> Api:
+        """Wait until it serves. Raises Unreachable with its last words if it does not."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            running = announced(config.home)
+            if running is not None and running.pid == self._process.pid:
+                api = _if_healthy(_api(config, running))
+                if api is not None:
+                    return api
+            if self._process.poll() is not None:
+                break
+            time.sleep(_LOOK_AGAIN_SECONDS)
+        raise Unreachable(f"A server could not be started. {self._last_words()}")
+
+    def close(self) -> None:
+        """End it and wait until it has ended."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _last_words(self) -> str:
+        lines = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
+        spoken = [line for line in lines if not line.startswith("{")]
+        return f"{(spoken or ['It said nothing.'])[-1]} (All that it said is in {self._log}.)"
+
+
+def _api(config: Config, running: Running) -> Api:
+    token = tokens.read(config)
+    if token is None:
+        raise Refused(f"A server runs at {running.url}, but there is no token for it in {config.token_file}.")
+    return Api(running.url, token)
+
+
+def _if_healthy(api: Api) -> Api | None:
+    if api.healthy():
+        return api
+    api.close()
+    return None
+
+
+def _path(home: Path) -> Path:
+    return home / "server.json"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    return pid > 0

@@ -1,0 +1,112 @@
+"""`ask`, `new` and `stop`: one message, and what becomes of it.
+
+One rule: each ends when what it asked for has happened.
+"""
+
+import contextlib
+import sys
+
+import click
+
+from .client import quoted
+from .command import Chosen
+from .options import agent_option, json_option
+from .problems import FAILED, OK, STOPPED, Problem
+from .reach import find, found_or_started
+from .telling import ENDED, Telling, new_request_id
+from .terminal import Json, remark, say, sendable, show_json
+
+EXIT_CODES = {"done": OK, "failed": FAILED, "stopped": STOPPED}
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dreamwalker ask remember that the keys are in the drawer
+  dreamwalker ask "where are the keys?"
+  git diff | dreamwalker ask -              the text comes from stdin
+  dreamwalker ask --json "hi" | jq -r .text
+
+Exits with 0 when it was answered, 1 when that failed, 130 when it was stopped (Ctrl-C stops it)."""
+)
+@click.argument("text", nargs=-1, required=True)
+@agent_option
+@json_option
+@click.pass_obj
+def ask(chosen: Chosen, text: tuple[str, ...], agent: str, as_json: bool) -> None:
+    """Send one message and print the reply."""
+    words = sys.stdin.read() if text == ("-",) else " ".join(text)
+    replies: list[str] = []
+    with found_or_started(chosen) as server:
+        telling = Telling(
+            server=server, agent=agent, on_reply=replies.append if as_json else print_reply, on_wait=remark
+        )
+        run = tell_or_stop(telling, sendable(words))
+    if as_json:
+        show_json({"text": "\n\n".join(replies), "message": telling.message, "run": run})
+    why_not_done(run)
+    raise click.exceptions.Exit(EXIT_CODES[run["state"]])
+
+
+@click.command(
+    epilog="""\b
+Example:
+  dreamwalker new && dreamwalker ask "let us talk about something else\""""
+)
+@agent_option
+@click.pass_obj
+def new(chosen: Chosen, agent: str) -> None:
+    """Begin afresh: later requests hold nothing from before. Everything is kept."""
+    message = find(chosen).post(f"/agents/{quoted(agent)}/fresh", {"request_id": new_request_id()})["message"]
+    say("A fresh start." if message["state"] == "placed" else "A fresh start, as soon as nothing is under way.")
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dreamwalker stop          what the agent is doing now
+  dreamwalker stop 1234     that run (`dreamwalker runs` lists them)"""
+)
+@click.argument("run", type=int, required=False)
+@agent_option
+@json_option
+@click.pass_obj
+def stop(chosen: Chosen, run: int | None, agent: str, as_json: bool) -> None:
+    """Stop what an agent is doing. What it wrote so far is kept."""
+    api = find(chosen)
+    if run is None:
+        newest = api.get("/runs", agent=agent, limit=20)["runs"]
+        run = next((each["id"] for each in newest if each["state"] not in ENDED), None)
+        if run is None:
+            say(f"{agent} is doing nothing.")
+            return
+    stopped = api.post(f"/runs/{run}/stop")["run"]
+    if as_json:
+        show_json(stopped)
+    elif stopped["state"] == "stopped":
+        say(f"Run {run} is stopped.")
+    else:
+        say(f"Run {run} had ended already: {stopped['state']}.")
+
+
+def tell_or_stop(telling: Telling, text: str, *, seen: int = 0) -> Json:
+    """Tell it and wait; Ctrl-C stops the run and exits."""
+    try:
+        return telling.tell(text, seen=seen)
+    except KeyboardInterrupt:
+        with contextlib.suppress(Problem):
+            telling.stop()
+        raise
+
+
+def print_reply(text: str) -> None:
+    """Print a reply."""
+    say(text)
+
+
+def why_not_done(run: Json) -> None:
+    """Say why a run ended without an answer, if it did."""
+    if run["state"] == "failed":
+        remark(f"It failed: {run['reason']}")
+    if run["state"] == "stopped":
+        remark(f"It was stopped: {run['reason']}")

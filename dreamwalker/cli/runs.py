@@ -1,0 +1,83 @@
+"""`runs`: what was done, why it ended, and what it cost.
+
+One rule: a run is shown as its rows say; nothing is guessed.
+"""
+
+import click
+
+from .calls import summary
+from .command import Chosen
+from .options import DefaultGroup, json_option
+from .reach import find
+from .terminal import Json, dollars, one_line, say, show_json, table, when
+
+
+@click.group(
+    cls=DefaultGroup,
+    default="list",
+    epilog="""\b
+Examples:
+  dreamwalker runs                  the newest runs
+  dreamwalker runs --agent cook     of one agent
+  dreamwalker runs show 1234        one run: its calls and what it cost""",
+)
+def runs() -> None:
+    """What was done, and what it cost."""
+
+
+@runs.command("list")
+@click.option("--agent", metavar="NAME", help="Only this agent's.")
+@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="How many.")
+@json_option
+@click.pass_obj
+def list_runs(chosen: Chosen, agent: str | None, limit: int, as_json: bool) -> None:
+    """List the newest runs."""
+    answer = find(chosen).get("/runs", agent=agent, limit=limit)
+    if as_json:
+        show_json(answer)
+    elif not answer["runs"]:
+        say("Nothing was done yet.")
+    else:
+        say(table([("RUN", "WHEN", "AGENT", "STATE", "COST", "WHY"), *map(_row, answer["runs"])]))
+
+
+@runs.command()
+@click.argument("number", type=int)
+@json_option
+@click.pass_obj
+def show(chosen: Chosen, number: int, as_json: bool) -> None:
+    """Show one run: its state, its calls, and what it cost by kind."""
+    answer = find(chosen).get(f"/runs/{number}")
+    if as_json:
+        show_json(answer)
+        return
+    run = answer["run"]
+    say(f"Run {run['id']} of {run['agent']}: {run['state']}")
+    say(f"  from {when(run['opened_at'])} to {when(run['closed_at']) or 'now'}, replies: {run['turn']}")
+    if run["reason"]:
+        say(f"  {run['reason']}")
+    for call in answer["calls"]:
+        say(f"  {_MARKS.get((call['state'], bool(call['failed'])), '…')} {summary(call)}")
+        if call["result"]:
+            say(f"      {one_line(call['result'], 160)}")
+    for cost in answer["cost"]:
+        say(f"  {dollars(cost['cost_dollars'])} for {cost['kind']}, requests: {cost['requests']}{_unsettled(cost)}")
+
+
+_MARKS = {("finished", False): "✓", ("finished", True): "✗"}
+
+
+def _row(run: Json) -> tuple[str, ...]:
+    return (
+        str(run["id"]),
+        when(run["opened_at"]),
+        run["agent"],
+        run["state"],
+        dollars(run["cost_dollars"]),
+        one_line(run["reason"] or "", 80),
+    )
+
+
+def _unsettled(cost: Json) -> str:
+    open_dollars = cost["unsettled_dollars"]
+    return f", of it {dollars(open_dollars)} set aside and not settled" if open_dollars else ""

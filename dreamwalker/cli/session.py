@@ -1,0 +1,220 @@
+"""A chat on a terminal: what is typed goes out, what is committed comes in, and neither waits for the other.
+
+One rule: the view belongs to the screen's thread. One thread follows the conversation, one sends in the order typed;
+both hand over what they learn.
+"""
+
+import queue
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from .client import quoted
+from .problems import Problem, Unready
+from .reach import Lost, Server, follow, patiently
+from .screen import TerminalScreen
+from .slash import carry_out, parse
+from .telling import PRACTICE, body_of
+from .terminal import Json, one_line, remark, sendable
+from .view import View, status_of
+
+_HISTORY_ENTRIES = 6
+_LOOK_AGAIN_SECONDS = 2.0
+_FOR_EVER = float("inf")
+
+
+class Session:
+    """One chat."""
+
+    def __init__(self, server: Server, agent: str) -> None:
+        self._server, self._agent = server, agent
+        self._screen = TerminalScreen(
+            typed=self._typed, interrupted=self._interrupted, left=self._left, under_way=self._under_way
+        )
+        self._view = View(self._screen)
+        self._outbox: deque[Json] = deque()
+        """Messages that were typed and not accepted yet."""
+        self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._stopping = False
+        self._leaving = False
+        self._failure: Problem | None = None
+
+    def run(self) -> None:
+        """Chat until the owner leaves. Raises Problem if the conversation can't be followed any more."""
+        self._screen.run(self._began)
+        for body in self._outbox:
+            remark(f"Not sent: {body['text']}")
+        if self._failure is not None:
+            raise self._failure
+        if self._server.started and not self._idle:
+            remark("What is under way goes on when dreamwalker runs again.")
+
+    @property
+    def _idle(self) -> bool:
+        return self._view.run is None and not self._view.waiting and not self._outbox
+
+    def _began(self) -> None:
+        self._screen.on_signals((signal.SIGTERM, signal.SIGHUP), self._screen.leave)
+        for work in (self._follow, self._send):
+            threading.Thread(target=work, daemon=True).start()
+
+    # -- what comes in; in a thread of its own
+
+    def _follow(self) -> None:
+        try:
+            self._greet(patiently(self._server, lambda api: api.get("/status"), patience_seconds=_FOR_EVER))
+            path = f"/agents/{quoted(self._agent)}/entries"
+            page = patiently(
+                self._server, lambda api: api.get(path, limit=_HISTORY_ENTRIES), patience_seconds=_FOR_EVER
+            )
+            self._screen.soon(self._open, page)
+            lost = False
+            for event in follow(self._server, self._agent, page["no"], patience_seconds=_FOR_EVER):
+                if isinstance(event, Lost):
+                    if not lost:
+                        self._say("  (the connection was lost; looking for the server …)")
+                    lost = True
+                    continue
+                lost = False
+                if event.name == "change":
+                    self._screen.soon(self._change, event.data)
+                elif event.name == "text":
+                    self._screen.soon(self._view.text, event.data)
+        except Problem as error:
+            self._screen.soon(self._fail, error)
+
+    def _greet(self, status: Json) -> None:
+        self._say(f"dreamwalker {status['version']} · {status['model']} · /help\n")
+        if status["practice"]:
+            self._say(PRACTICE + "\n")
+
+    def _open(self, page: Json) -> None:
+        for entry in page["entries"]:
+            if entry["source"] == "owner" and entry["kind"] == "message":
+                self._screen.remember(entry["text"])
+        self._view.open(page)
+
+    def _change(self, change: Json) -> None:
+        self._view.change(change)
+        if self._view.run is None:
+            self._stopping = False
+        if self._leaving and self._idle:
+            self._screen.leave()
+
+    def _fail(self, error: Problem) -> None:
+        self._failure = error
+        self._screen.leave()
+
+    def _say(self, text: str, style: str = "quiet") -> None:
+        self._screen.soon(self._view.say, text, style)
+
+    # -- what goes out; in a thread of its own
+
+    def _send(self) -> None:
+        while True:
+            job = self._jobs.get()
+            try:
+                job()
+            except Problem as error:
+                self._say(f"  {error.message}", "bad")
+
+    def _message(self, body: Json) -> None:
+        """Send a message until it is accepted or refused. It has one request id for all tries."""
+        path, told = f"/agents/{quoted(self._agent)}/messages", False
+        while True:
+            try:
+                sent = patiently(self._server, lambda api: api.post(path, body), patience_seconds=_FOR_EVER)
+                break
+            except Unready as error:
+                if not told:
+                    self._say(f"  {error.message}")
+                told = True
+                time.sleep(_LOOK_AGAIN_SECONDS)
+            except Problem:
+                self._screen.soon(self._refused, body)
+                raise
+        self._screen.soon(self._accepted, body, sent["message"])
+
+    def _accepted(self, body: Json, message: Json) -> None:
+        self._outbox.remove(body)
+        self._view.accepted(message)
+
+    def _refused(self, body: Json) -> None:
+        self._outbox.remove(body)
+        self._screen.put_back(body["text"])
+
+    def _slash(self, word: str, rest: str) -> None:
+        shown = carry_out(self._server.api, self._agent, word, rest)
+        if shown:
+            self._say(shown + "\n")
+
+    def _withdraw(self, message: Json) -> None:
+        self._server.api.delete(f"/messages/{message['id']}")
+        self._screen.soon(self._screen.put_back, message["text"])
+
+    def _stop_run(self, run: Json) -> None:
+        try:
+            self._server.api.post(f"/runs/{run['id']}/stop")
+        except Problem as error:
+            self._say(f"  {error.message}", "bad")
+
+    # -- the keyboard; in the screen's thread
+
+    def _typed(self, text: str) -> None:
+        slash = parse(text)
+        if slash is None:
+            body = body_of(sendable(text), seen=self._view.no)
+            self._outbox.append(body)
+            self._jobs.put(lambda: self._message(body))
+            return
+        match slash:
+            case "quit", _:
+                self._screen.leave()
+            case "stop", _:
+                if not self._stop():
+                    self._view.say("  Nothing is under way.")
+            case "withdraw", _:
+                if waiting := self._view.waiting:
+                    self._jobs.put(lambda: self._withdraw(waiting[-1]))
+                else:
+                    self._view.say("  No message waits.")
+            case word, rest:
+                self._jobs.put(lambda: self._slash(word, rest))
+
+    def _interrupted(self) -> None:
+        if self._idle and self._screen.typing:
+            self._screen.clear()
+        elif self._stopping or not self._stop():
+            self._screen.leave()
+
+    def _stop(self) -> bool:
+        """Begin to stop the run, at once, whatever else waits to be sent. False if there is none."""
+        run = self._view.run
+        if run is None:
+            return False
+        self._stopping = True
+        threading.Thread(target=self._stop_run, args=(run,), daemon=True).start()
+        return True
+
+    def _left(self) -> None:
+        self._leaving = True
+        if self._idle:
+            self._screen.leave()
+
+    def _under_way(self) -> list[str]:
+        lines = [f"  ⋯ {call}" for call in self._view.working]
+        if self._stopping:
+            lines.append("  stopping …")
+        elif status := status_of(self._view):
+            lines.append(f"  {status}")
+        sending = [body["text"] for body in self._outbox]
+        waiting = [message["text"] for message in self._view.waiting if message["kind"] == "owner"]
+        if len(waiting) < len(self._view.waiting):
+            lines.append("  a fresh start waits for the end of this")
+        waiting = [text for text in waiting if text not in sending] + sending
+        lines.extend(f"› {one_line(text)} (waiting)" for text in waiting)
+        if self._leaving:
+            lines.append("  leaving after the answer")
+        return lines

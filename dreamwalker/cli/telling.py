@@ -1,0 +1,121 @@
+"""Telling an agent something and waiting until it is answered.
+
+One rule: a message has one request id for all its tries, so that it is accepted once whatever breaks.
+"""
+
+import secrets
+from collections.abc import Callable
+
+import attrs
+
+from .client import quoted
+from .problems import Conflict, Problem
+from .reach import Lost, Server, follow, patiently
+from .terminal import Json, clock_time
+
+PATIENCE_SECONDS = 60.0
+"""How long a lost server is looked for while an answer is waited for."""
+
+PRACTICE = (
+    "No key for Claude is set, so the practice model answers: rules, not an AI.\n"
+    "Set ANTHROPIC_API_KEY to talk with Claude."
+)
+
+ENDED = ("done", "failed", "stopped")
+"""The states that a run ends in."""
+
+
+def new_request_id() -> str:
+    """An id that no other request has."""
+    return secrets.token_urlsafe(16)
+
+
+def body_of(text: str, *, seen: int) -> Json:
+    """A message as the API takes it. `seen`: the newest commit that the owner was shown."""
+    return {"request_id": new_request_id(), "text": text, "seen": seen}
+
+
+@attrs.define(kw_only=True)
+class Telling:
+    """One message on its way to its answer. `tell` is called once; the other fields say how far it has come."""
+
+    server: Server
+    agent: str
+    on_reply: Callable[[str], None]
+    """Called with the text of each reply."""
+    on_wait: Callable[[str], None]
+    """Called with the reason whenever the run, or the connection, has to wait."""
+    message: Json | None = None
+    run: Json | None = None
+    """The run that answers, as it was last seen."""
+    no: int = 0
+    """The newest commit that was seen."""
+    _replies: set[int] = attrs.Factory(set)
+    _reason: str | None = None
+
+    def tell(self, text: str, *, seen: int = 0) -> Json:
+        """Send a message and wait until the run that answers it has ended. Returns the run. Raises Problem."""
+        path, body = f"/agents/{quoted(self.agent)}/messages", body_of(text, seen=seen)
+        sent = patiently(self.server, lambda api: api.post(path, body), patience_seconds=PATIENCE_SECONDS)
+        self.message = sent["message"]
+        after = sent["message"]["accepted_no"] - 1
+        for event in follow(self.server, self.agent, after, patience_seconds=PATIENCE_SECONDS):
+            match event:
+                case Lost(why=why):
+                    self._wait_for(why)
+                case _ if event.name == "change" and (run := self._change(event.data)) is not None:
+                    return run
+        raise AssertionError("a conversation is followed for ever")
+
+    def stop(self) -> None:
+        """Stop the answer, or take the message back if it isn't placed yet. Raises Problem."""
+        if self.message is None:
+            return
+        api, run = self.server.api, self.run
+        if run is None:
+            try:
+                api.delete(f"/messages/{self.message['id']}")
+                return
+            except Conflict:  # it was placed meanwhile, into the one run that this conversation can have
+                run = api.get(f"/agents/{quoted(self.agent)}/entries", limit=1)["run"]
+        if run is not None:
+            api.post(f"/runs/{run['id']}/stop")
+
+    def _change(self, change: Json) -> Json | None:
+        """Take in what changed; the run, if it has ended."""
+        assert self.message is not None
+        self.no = max(self.no, change["no"])
+        for message in change["messages"]:
+            if message["id"] == self.message["id"]:
+                self.message = message
+        if self.message["state"] == "withdrawn":
+            raise Problem("The message was taken back before it was answered.")
+        if self.message["run"] is None:
+            return None
+        for entry in change["entries"]:
+            self._entry(entry)
+        for run in change["runs"]:
+            if run["id"] == self.message["run"]:
+                self.run = run
+        if self.run is not None and self.run["state"] == "waiting":
+            self._wait_for(waiting(self.run))
+        return self.run if self.run is not None and self.run["state"] in ENDED else None
+
+    def _entry(self, entry: Json) -> None:
+        assert self.message is not None
+        answers = entry["run"] == self.message["run"] and entry["seq"] > self.message["placed_seq"]
+        if answers and entry["kind"] == "reply" and entry["seq"] not in self._replies:
+            self._replies.add(entry["seq"])
+            if entry["text"].strip():
+                self.on_reply(entry["text"])
+
+    def _wait_for(self, reason: str) -> None:
+        if reason != self._reason:
+            self._reason = reason
+            self.on_wait(reason)
+
+
+def waiting(run: Json) -> str:
+    """Why a run waits, and until when."""
+    until = f" Next try at {clock_time(run['retry_at'])}." if run["retry_at"] else ""
+    return f"It waits: {run['reason']}{until}"

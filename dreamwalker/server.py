@@ -1,0 +1,189 @@
+"""The server: the application on its port, or on a private socket.
+
+One rule: it ends in time. Streams end first, then whoever is being answered, then whoever does not let go; a client
+that reads slowly or not at all holds up neither the others nor the end.
+"""
+
+import logging
+import os
+import socket
+import stat
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import trio
+from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.config import Config as HypercornConfig
+from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import LifespanState
+
+from .api.app import make_app
+from .system import System
+
+log = logging.getLogger("dreamwalker.server")
+
+CONNECTIONS_MAX = 500
+"""Connections at once; one more is closed as it comes."""
+
+HEAD_BYTES_MAX = 32_768
+"""The request line and the headers."""
+
+IDLE_SECONDS = 60.0
+"""How long a connection is kept for another request."""
+
+STALL_SECONDS = 60.0
+SEND_BYTES = 65_536
+"""A client that does not take so many bytes in so long has gone."""
+
+WIND_UP_SHARE = 0.4
+"""How much of the time for stopping the connections get; the rest is for the agents and the database."""
+
+
+async def serve(
+    system: System,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    unix: Path | None = None,
+    task_status: "trio.TaskStatus[tuple[str, ...]]" = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve until `system.stopping` is set or this is cancelled; either way it ends gracefully, and stops the system.
+
+    Reports the addresses once they are open: "http://127.0.0.1:8765". Port 0 picks a free one; with `unix` it listens
+    on that socket instead: "unix:/path". Raises OSError if an address can't be had.
+    """
+    listeners = [_socket(unix)] if unix is not None else await trio.open_tcp_listeners(port, host=host)
+    server = _Server(system)
+    async with trio.open_nursery() as nursery:
+        connections = await nursery.start(server.hold)
+        try:
+            accept = partial(trio.serve_listeners, server.attend, listeners, handler_nursery=connections)
+            async with trio.open_nursery() as accepting:
+                await accepting.start(accept)
+                task_status.started(tuple(_address(listener) for listener in listeners))
+                await system.stopping.wait()
+                accepting.cancel_scope.cancel()
+        finally:
+            server.wind_up()
+            if unix is not None:
+                unix.unlink(missing_ok=True)
+
+
+class _Server:
+    """Every connection of one server. hypercorn speaks HTTP on each; when they begin and end is decided here."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._app = ASGIWrapper(make_app(system))  # type: ignore[arg-type]
+        self._config = _config()
+        self._context = WorkerContext(None)
+        self._wires: set[_Wire] = set()
+        self._winding_up = trio.Event()
+
+    async def attend(self, stream: trio.SocketStream) -> None:
+        """Serve one connection to its end."""
+        wire = _Wire(stream)
+        if len(self._wires) >= CONNECTIONS_MAX:
+            wire.cut()
+            return
+        self._wires.add(wire)
+        try:
+            server = TCPServer(self._app, self._config, self._context, LifespanState({}), cast(Any, wire))
+            await server.run()
+        except Exception as error:
+            log.warning("a connection failed: %s", error)
+        finally:
+            self._wires.discard(wire)
+
+    async def hold(self, task_status: "trio.TaskStatus[trio.Nursery]") -> None:
+        """Keep the connections, whoever cancels; after `wind_up`, until all have ended or the time is over."""
+        with trio.CancelScope(shield=True):
+            async with trio.open_nursery() as around:
+                async with trio.open_nursery() as connections:
+                    around.start_soon(self._cut_late, connections)
+                    task_status.started(connections)
+                    await self._winding_up.wait()
+                around.cancel_scope.cancel()
+
+    async def _cut_late(self, connections: trio.Nursery) -> None:
+        await self._winding_up.wait()
+        await self._context.terminated.set()  # ends the idle ones
+        await trio.sleep(self._system.config.limits.stop_seconds * WIND_UP_SHARE)
+        log.info("%d connections are cut", len(self._wires))
+        for wire in self._wires:
+            wire.cut()  # a send under way is shielded, and ends only so
+        connections.cancel_scope.cancel()
+
+    def wind_up(self) -> None:
+        """Begin to end."""
+        self._system.stopping.set()
+        if self._system.house is not None:
+            self._system.house.live.finish()
+        self._winding_up.set()
+
+
+class _Wire:
+    """A connection as hypercorn uses it, with sends that don't wait for ever."""
+
+    def __init__(self, stream: trio.SocketStream) -> None:
+        self._stream = stream
+        self.socket = stream.socket
+
+    async def send_all(self, data: bytes) -> None:
+        """Send, as long as the client takes it. Raises BrokenResourceError."""
+        for at in range(0, len(data), SEND_BYTES):
+            with trio.move_on_after(STALL_SECONDS) as patience:
+                await self._stream.send_all(data[at : at + SEND_BYTES])
+            if patience.cancelled_caught:
+                self.cut()
+                raise trio.BrokenResourceError("the client takes nothing any more")
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        """What the client sends next; nothing when it has ended."""
+        return bytes(await self._stream.receive_some(max_bytes))
+
+    async def send_eof(self) -> None:
+        """Say that nothing follows."""
+        await self._stream.send_eof()
+
+    async def aclose(self) -> None:
+        """Close it."""
+        await self._stream.aclose()
+
+    def cut(self) -> None:
+        """Close it at once; whoever sends or receives on it gets an error."""
+        self.socket.close()
+
+
+def _config() -> HypercornConfig:
+    config = HypercornConfig()
+    config.accesslog = None
+    config.errorlog = logging.getLogger("dreamwalker.server.http")
+    config.include_server_header = False
+    config.h11_max_incomplete_size = HEAD_BYTES_MAX
+    config.keep_alive_timeout = IDLE_SECONDS
+    return config
+
+
+def _socket(path: Path) -> trio.SocketListener:
+    """Listen on a socket file that only its owner may use. One that a dead server left is replaced."""
+    if path.exists() and stat.S_ISSOCK(path.stat().st_mode):
+        path.unlink()
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mask = os.umask(0o177)
+    try:
+        made.bind(str(path))
+    finally:
+        os.umask(mask)
+    made.listen()
+    return trio.SocketListener(trio.socket.from_stdlib_socket(made))
+
+
+def _address(listener: trio.SocketListener) -> str:
+    name = listener.socket.getsockname()
+    if listener.socket.family == socket.AF_UNIX:
+        return f"unix:{name}"
+    host = f"[{name[0]}]" if ":" in name[0] else name[0]
+    return f"http://{host}:{name[1]}"

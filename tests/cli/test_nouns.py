@@ -1,0 +1,136 @@
+"""Every noun on a machine where a server runs."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Machine, environment
+
+OTHER_TOKEN = "qT7-Xw2mVb9_LkP4sRz8HdY3nJc6FgA1eUo5iKpQxZt"
+
+
+@pytest.fixture(scope="module")
+def told(practiced: Machine) -> Machine:
+    """A machine whose agent was told something."""
+    assert practiced.run("ask", "remember", "that the keys are in the drawer").returncode == 0
+    return practiced
+
+
+def read_json(machine: Machine, *arguments: str) -> Any:
+    answer = machine.call(*arguments, "--json")
+    assert answer.exit_code == 0, answer.stderr
+    return json.loads(answer.stdout)
+
+
+def test_a_question_is_answered_on_stdout_and_nothing_else_is_there(told: Machine) -> None:
+    answer = told.run("ask", "where are the keys?")
+    assert answer.returncode == 0
+    assert "in the drawer" in answer.stdout and answer.stderr == ""
+
+
+def test_a_question_can_come_from_stdin_and_be_answered_as_json(told: Machine) -> None:
+    answer = told.call("ask", "-", "--json", input="where are the keys?\n")
+    said = json.loads(answer.stdout)
+    assert "in the drawer" in said["text"]
+    assert said["run"]["state"] == "done" and said["message"]["state"] == "placed"
+
+
+def test_an_empty_message_is_refused_in_words(told: Machine) -> None:
+    answer = told.run("ask", " ")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (1, "", "The message is empty.\n")
+
+
+def test_an_agent_that_does_not_exist_is_not_found(told: Machine) -> None:
+    for noun in (["ask", "hi"], ["new"], ["notes"], ["stop"]):
+        answer = told.call(*noun, "--agent", "nobody")
+        assert answer.exit_code == 4 and "no agent of that name" in answer.stderr
+
+
+def test_notes_are_listed_searched_and_shown(told: Machine) -> None:
+    assert "drawer" in told.call("notes").stdout
+    assert "drawer" in told.call("notes", "keys", "drawer").stdout
+    assert told.call("notes", "unicorn").stdout == "No note holds all of: unicorn\n"
+    [note] = read_json(told, "notes", "keys")["notes"]
+    assert told.call("notes", "show", note["title"].upper()).stdout == note["text"] + "\n"
+    assert note["text"] in told.call("notes", "show", note["title"], "--versions").stdout
+    assert read_json(told, "notes", "show", note["title"])["id"] == note["id"]
+    assert read_json(told, "notes", "show", note["title"], "--versions")["versions"][0]["text"] == note["text"]
+
+
+def test_a_note_that_does_not_exist_is_not_found(told: Machine) -> None:
+    answer = told.call("notes", "show", "Unicorns")
+    assert answer.exit_code == 4 and "There is no note “Unicorns”" in answer.stderr
+
+
+def test_runs_are_listed_and_shown_with_their_calls_and_cost(told: Machine) -> None:
+    runs = read_json(told, "runs")["runs"]
+    first = str(runs[-1]["id"])
+    assert re.search(rf"^{first} .* done", told.call("runs").stdout, re.MULTILINE)
+    shown = told.call("runs", "show", first).stdout
+    assert "✓ write_note" in shown and "for turn, requests: 2" in shown
+    assert read_json(told, "runs", "show", first)["calls"][0]["tool"] == "write_note"
+    assert told.call("runs", "--limit", "1").stdout.count("done") == 1
+
+
+def test_a_run_that_does_not_exist_is_not_found(told: Machine) -> None:
+    assert told.call("runs", "show", "999999").exit_code == 4
+    assert told.call("stop", "999999").exit_code == 4
+
+
+def test_stopping_says_so_when_there_is_nothing_to_stop(told: Machine) -> None:
+    assert told.call("stop").stdout == "dreamwalker is doing nothing.\n"
+    ended = str(read_json(told, "runs")["runs"][0]["id"])
+    assert told.call("stop", ended).stdout == f"Run {ended} had ended already: done.\n"
+    assert read_json(told, "stop", ended)["state"] == "done"
+
+
+def test_spend_is_shown_and_a_limit_can_be_raised_for_a_day_or_a_month(told: Machine) -> None:
+    assert re.search(r"^\d{4}-\d\d-\d\d: \$0\.00 of \$5\.00\n\d{4}-\d\d: ", told.call("spend").stdout)
+    assert "of $8.00" in told.call("spend", "raise", "8").stdout.splitlines()[0]
+    assert "of $80.00" in told.call("spend", "raise", "80", "--month").stdout.splitlines()[1]
+    held = read_json(told, "spend", "--by", "agent")
+    assert held["day"]["limit_dollars"] == 8 and held["sums"][0]["name"] == "dreamwalker"
+    assert "dreamwalker" in told.call("spend", "--by", "agent", "--month", held["month"]["period"]).stdout
+
+
+def test_settings_are_shown_one_by_one_or_all_and_set(told: Machine) -> None:
+    assert told.call("settings", "zone").stdout == "zone  Europe/Vienna\n"
+    assert told.call("settings", "zone", "Asia/Tokyo").stdout == "zone  Asia/Tokyo\n"
+    assert told.call("settings", "day_limit_dollars", "3.5").exit_code == 0
+    held = read_json(told, "settings")
+    assert held["zone"] == "Asia/Tokyo" and held["day_limit_dollars"] == 3.5
+    assert "month_limit_dollars" in told.call("settings").stdout
+
+
+def test_a_setting_that_cannot_be_is_refused_in_the_servers_words(told: Machine) -> None:
+    answer = told.call("settings", "zone", "Atlantis")
+    assert answer.exit_code == 1 and "Europe/Vienna" in answer.stderr
+    answer = told.call("settings", "colour", "blue")
+    assert answer.exit_code == 4 and "There are zone, day_limit_dollars" in answer.stderr
+
+
+def test_a_fresh_start_is_confirmed(told: Machine) -> None:
+    answer = told.call("new")
+    assert answer.exit_code == 0 and answer.stdout.startswith("A fresh start")
+
+
+def test_the_doctor_finds_all_well(told: Machine) -> None:
+    answer = told.call("doctor")
+    assert answer.exit_code == 0, answer.stdout
+    for words in ("✓ token", "✓ server: it answers", "✓ database: it is open", "! model: the practice model", "✓ zone"):
+        assert words in answer.stdout
+    assert {finding["subject"] for finding in read_json(told, "doctor")["findings"]} >= {"token", "server", "zone"}
+
+
+def test_a_server_elsewhere_is_reached_by_its_address_and_token(told: Machine) -> None:
+    url = json.loads((told.home / "server.json").read_text())["url"]
+    token = (told.home / "token").read_text().strip()
+    elsewhere = Machine(environment(told.home.parent / "other", DREAMWALKER_URL=url, DREAMWALKER_TOKEN=token))
+    assert "drawer" in elsewhere.call("notes").stdout
+    answer = elsewhere.call("notes", DREAMWALKER_TOKEN=OTHER_TOKEN)
+    assert answer.exit_code == 3 and "refused the token" in answer.stderr and OTHER_TOKEN not in answer.stderr
+    answer = elsewhere.call("--url", "http://127.0.0.1:9", "doctor")
+    assert answer.exit_code == 1 and "✗ server: No dreamwalker can be reached" in answer.stdout
+    assert not elsewhere.home.exists()
