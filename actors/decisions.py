@@ -60,7 +60,7 @@ class Decisions:
         return await means.store.ask(
             Answer(
                 id=id,
-                answer=means.redactor.text(judge(question, words)),
+                answer=judge(question, means.redactor.text(words)),
                 target=await self._target(question),
                 message=means.store.next_id(),
                 tell=tell,

@@ -8,7 +8,7 @@ from datetime import datetime
 import attrs
 
 from .operation import Operation, Read, Reader, Row, Transaction, Write
-from .records import Agent, Call, Conversation, Entry, Message, Run
+from .records import Agent, Call, Conversation, Entry, Message, Question, Run
 
 _HEAD = f"SELECT {Conversation.columns()} FROM conversations WHERE id = ?"
 _BY_MAKER = f"SELECT {Conversation.columns()} FROM conversations WHERE made_by = ?"
@@ -147,6 +147,7 @@ class Changes:
     entries: tuple[Entry, ...]
     runs: tuple[Run, ...]
     calls: tuple[Call, ...]
+    questions: tuple[Question, ...]
     no: int
     complete: bool
 
@@ -159,6 +160,7 @@ _NEW_ENTRIES = _since("entries", Entry.columns())
 _NEW_MESSAGES = _since("messages", Message.columns())
 _NEW_RUNS = _since("runs", Run.columns())
 _NEW_CALLS = _since("calls", Call.columns())
+_NEW_QUESTIONS = _since("questions", Question.columns())
 _COMMIT_NO = "SELECT commit_no FROM dreamwalker_lease WHERE id = 1"
 
 
@@ -184,12 +186,13 @@ class ChangesSince(Read[Changes]):
             if reach == min(full):
                 lists = await self._rows(reader, reach, None)
             lists = [[row for row in rows if row["no"] <= reach] for rows in lists]
-        messages, entries, runs, calls = lists
+        messages, entries, runs, calls, questions = lists
         return Changes(
             messages=tuple(Message.of(row) for row in messages),
             entries=tuple(Entry.of(row) for row in entries),
             runs=tuple(Run.of(row) for row in runs),
             calls=tuple(Call.of(row) for row in calls),
+            questions=tuple(Question.of(row) for row in questions),
             no=reach,
             complete=not full,
         )
@@ -197,7 +200,7 @@ class ChangesSince(Read[Changes]):
     async def _rows(self, reader: Reader, reach: int, limit: int | None) -> list[list[Row]]:
         return [
             await reader.all(text, self.conversation, self.no, reach, limit)
-            for text in (_NEW_MESSAGES, _NEW_ENTRIES, _NEW_RUNS, _NEW_CALLS)
+            for text in (_NEW_MESSAGES, _NEW_ENTRIES, _NEW_RUNS, _NEW_CALLS, _NEW_QUESTIONS)
         ]
 
 

@@ -15,6 +15,7 @@ from storage.text import loads
 
 from .contract import Arguments, Result, Tool, ToolContext, ToolFailed
 from .limits import Limits
+from .show import drawn
 
 DETACHED = "Still open: the owner has not decided this yet. Its outcome will come as a message; go on without it."
 
@@ -71,7 +72,8 @@ def judge(question: Question, words: str) -> str:
     if question.kind == "act":
         return "yes" if said.casefold() == "yes" else "no"
     options: list[str] = loads(question.act)["options"]
-    return next((option for option in options if option.strip().casefold() == said.casefold()), said)
+    same = (option for option in options if said.casefold() in (option.strip().casefold(), drawn(option).casefold()))
+    return next(same, said)
 
 
 def verdict(question: Question, words: str, *, first: bool, zone: ZoneInfo, now: datetime) -> tuple[bool, str]:

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from dreamwalker.system import System
 
-from . import agents, entries, messages, notes, openapi, runs, settings, spend, status, stream
+from . import agents, entries, messages, notes, openapi, questions, runs, settings, spend, status, stream
 from .auth import Token
 from .door import Door
 from .endpoint import AnyEndpoint, Asked, Doors, Endpoint, Nothing, dispatch
@@ -32,6 +32,7 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
     *entries.ENDPOINTS,
     *stream.ENDPOINTS,
     *runs.ENDPOINTS,
+    *questions.ENDPOINTS,
     *notes.ENDPOINTS,
     *spend.ENDPOINTS,
     *settings.ENDPOINTS,

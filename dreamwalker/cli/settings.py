@@ -20,7 +20,8 @@ Examples:
   dreamwalker settings                         all of them
   dreamwalker settings zone                    one
   dreamwalker settings zone Europe/Vienna      set it
-  dreamwalker settings day_limit_dollars 3"""
+  dreamwalker settings day_limit_dollars 3
+  dreamwalker settings ask strict              be asked whenever text from outside is about"""
 )
 @click.argument("name", required=False)
 @click.argument("value", required=False)

@@ -25,7 +25,6 @@ from tests.messages_api import MessagesApi, serve_messages_api
 from tools.limits import Limits
 from tools.redact import Redactor
 
-
 T = TypeVar("T")
 
 

@@ -119,7 +119,9 @@ def loaded(entries: list[Entry]) -> Transcript:
     """The transcript as it is read after a restart."""
     head = Conversation(id=1, agent="dreamwalker", kind="home", made_by="home", fresh_from=1, made_at=NOW, no=1)
     return Transcript(
-        Loaded(conversation=head, entries=tuple(entries), calls=(), run=None, last_seq=entries[-1].seq if entries else 0)
+        Loaded(
+            conversation=head, entries=tuple(entries), calls=(), run=None, last_seq=entries[-1].seq if entries else 0
+        )
     )
 
 
