@@ -18,14 +18,17 @@ class Doorbell:
         self._unanswered = True
         self._rung.set()
 
+    def remember(self) -> None:
+        """There may be something to look at that nobody will ring for any more."""
+        self._unanswered = True
+
     async def wait(self) -> None:
         """Wait for the next ring; one since the last wait or answer counts."""
         await self._rung.wait()
         self._rung = trio.Event()
 
     def answer(self) -> bool:
-        """Whether it was rung since it was answered last. Whoever asks goes and looks."""
+        """Whether there is something to look at. Whoever asks goes and looks."""
         was_rung, self._unanswered = self._unanswered, False
-        if was_rung:
-            self._rung = trio.Event()
+        self._rung = trio.Event()
         return was_rung

@@ -31,26 +31,29 @@ class Placing:
     async def take_in(self) -> bool:
         """Place what waits. False when there is nothing left to do."""
         while self.transcript.run is None:
-            if not await self.place_waiting(look=True):
+            if not await self.place_waiting():
                 return False
         return True
 
-    async def place_waiting(self, *, look: bool = False) -> bool:
-        """Place the messages that wait. True if any was; `look` also if nobody rang.
+    async def place_waiting(self) -> bool:
+        """Place the messages that wait. True if any was.
 
-        A "fresh context" and a yes that sets an act going wait for the run's end. The owner's words go first.
+        A "fresh context" and a yes that sets an act going wait for the run's end. The owner's words go first. Whoever
+        accepts a message rings, so without a ring there is nothing new, and no need to look.
         """
-        if not (self._doorbell.answer() or look):
+        if not self._doorbell.answer():
             return False
         batch: list[Message] = []
         yes: Message | None = None
         for message in await self._means.store.ask(inbox.Unplaced(self.id)):
             if message.kind == "fresh":
+                self._doorbell.remember()  # what comes after it is placed later
                 if not batch and yes is None and self.transcript.run is None:
                     await self._draw_line(message)
                     return True
                 break
             if sets_going(message):
+                self._doorbell.remember()
                 yes = yes or message
             else:
                 batch.append(message)
@@ -75,7 +78,7 @@ class Placing:
         await self._steps.commit(writes, attrs.evolve(run, state="open", reason=None))
         for call, text in zip(asked, shown, strict=True):
             self.transcript.finish(attrs.evolve(call, state="detached", result=text))
-        self._doorbell.ring()
+        self._doorbell.remember()
         return True
 
     async def _place(self, batch: list[Message]) -> None:
