@@ -68,20 +68,22 @@ async def _served(database_url: str) -> AsyncIterator[tuple[int, float]]:
         process = await trio.lowlevel.open_process(command, env=environ, stdout=subprocess.DEVNULL)
         async with process_of(process):
             with trio.fail_after(_START_SECONDS):
-                answer = await _ask(socket)
+                answer = await _ask(socket, process)
             took = (time.perf_counter() - began) * 1000
             if b" 200" not in answer.partition(b"\r\n")[0]:
                 raise RuntimeError(f"the server answered {answer!r}")
             yield process.pid, took
 
 
-async def _ask(socket: Path) -> bytes:
+async def _ask(socket: Path, process: trio.Process) -> bytes:
     """The answer to the request, as soon as the server takes it."""
     while True:
         try:
             stream = await trio.open_unix_socket(socket)
             break
-        except OSError:  # not there yet
+        except OSError as error:  # not there yet
+            if process.poll() is not None:
+                raise RuntimeError("the server ended before it was ready") from error
             await trio.sleep(_LOOK_AGAIN_SECONDS)
     async with stream:
         await stream.send_all(_REQUEST.encode())

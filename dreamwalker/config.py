@@ -39,6 +39,8 @@ class Config:
     """The API token; None: `serve` makes one and keeps it in `home`."""
     host: str
     port: int
+    hosts: tuple[str, ...]
+    """Names that this server answers to besides localhost and addresses, in lower case."""
     model: str
     zone: ZoneInfo
     """The owner's zone until he chooses one."""
@@ -50,7 +52,11 @@ class Config:
 
     def secrets(self) -> dict[str, str]:
         """What must never stand in a text, a log or an answer, by the name that is shown in its place."""
-        named = {"API TOKEN": self.token, "MODEL KEY": self.api_key, "DATABASE PASSWORD": _password(self.database_url)}
+        named = {
+            "API TOKEN": self.token or _kept(self.token_file),
+            "MODEL KEY": self.api_key,
+            "DATABASE PASSWORD": _password(self.database_url),
+        }
         return {name: secret for name, secret in named.items() if secret}
 
     @property
@@ -80,6 +86,7 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
         token=reading.token("DREAMWALKER_TOKEN"),
         host=reading.text("DREAMWALKER_HOST") or "127.0.0.1",
         port=reading.number("DREAMWALKER_PORT", DEFAULT_PORT, lowest=0, highest=65535),
+        hosts=tuple((reading.text("DREAMWALKER_HOSTS") or "").lower().replace(",", " ").split()),
         model=reading.text("DREAMWALKER_MODEL") or DEFAULT_MODEL,
         zone=reading.zone("DREAMWALKER_ZONE"),
         api_key=reading.text("ANTHROPIC_API_KEY"),
@@ -183,6 +190,13 @@ class _Reading:
             except ValueError:
                 self.problems.append(f"{name} is a number above 0; it is {value!r}")
         return Limits(**given)  # type: ignore[arg-type]
+
+
+def _kept(token_file: Path) -> str | None:
+    try:
+        return token_file.read_text().strip()
+    except (OSError, ValueError):
+        return None
 
 
 def _password(url: str | None) -> str | None:

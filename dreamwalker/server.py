@@ -90,8 +90,7 @@ class _Server:
             return
         self._wires.add(wire)
         try:
-            server = TCPServer(self._app, self._config, self._context, LifespanState({}), cast(Any, wire))
-            await server.run()
+            await _Connection(self._app, self._config, self._context, LifespanState({}), cast(Any, wire)).run()
         except Exception as error:
             log.warning("a connection failed: %s", error)
         finally:
@@ -122,6 +121,14 @@ class _Server:
         if self._system.house is not None:
             self._system.house.live.finish()
         self._winding_up.set()
+
+
+class _Connection(TCPServer):
+    """hypercorn's, but that one whose client has left ends at once, not when it would have been idle too long."""
+
+    async def _read_data(self) -> None:
+        await super()._read_data()
+        await self.idle_task.stop()
 
 
 class _Wire:
@@ -175,9 +182,12 @@ def _socket(path: Path) -> trio.SocketListener:
     mask = os.umask(0o177)
     try:
         made.bind(str(path))
+        made.listen()
+    except OSError:
+        made.close()
+        raise
     finally:
         os.umask(mask)
-    made.listen()
     return trio.SocketListener(trio.socket.from_stdlib_socket(made))
 
 

@@ -21,7 +21,7 @@ from storage import migrate
 from storage.connection import Options, visit
 from storage.embedded import Embedded, EmbeddedError
 from storage.errors import CommitUnknown, LeaseHeld, LeaseLost, StorageError, StoreClosed, Unavailable
-from tools.redact import Redactor
+from tools.redact import Redactor, SecretTooWeak
 
 from . import prices
 from .claude import Claude, Credentials, NewestCredentials
@@ -83,7 +83,10 @@ class System:
         if (held := self.credentials.current) is not None:
             secrets["MODEL KEY"] = held.api_key
         if self._redactor is None or self._redactor[0] != secrets:
-            self._redactor = (secrets, Redactor(secrets))
+            try:
+                self._redactor = (secrets, Redactor(secrets))
+            except SecretTooWeak as weak:  # a token file that somebody edited; nobody comes in with it either
+                self._redactor = (secrets, Redactor({n: s for n, s in secrets.items() if n != weak.name}))
         return self._redactor[1]
 
     async def warm(self) -> None:

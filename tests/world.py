@@ -12,7 +12,6 @@ import itertools
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +102,7 @@ class Events:
 
     async def _next_part(self) -> object:
         while (part := self._http.next_event()) is h11.NEED_DATA:
-            self._http.receive_data(await self._stream.receive_some(65_536))
+            self._http.receive_data(bytes(await self._stream.receive_some(65_536)))
         return part
 
 
@@ -116,6 +115,8 @@ class World:
     client: httpx2.AsyncClient
     api: MessagesApi
     system: System
+    closed: trio.Event
+    """Set when the server has ended."""
     _requests: Any = attrs.field(factory=lambda: itertools.count(1))
 
     async def post(self, path: str, body: Json | None = None, *, status: int = 200) -> Json:
@@ -182,8 +183,16 @@ async def world(
             api.script(*script)
             config = attrs.evolve(config_for(database_url, api.url, **limits), **(changes or {}))
             async with start(config, clock=clock) as system, trio.open_nursery() as nursery:
-                (url,) = await nursery.start(partial(serve, system, host="127.0.0.1"))
+                closed = trio.Event()
+                (url,) = await nursery.start(_serve, system, closed)
                 headers = {"Authorization": f"Bearer {TOKEN}"}
                 async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=PATIENCE_SECONDS) as client:
-                    yield World(url=url, token=TOKEN, client=client, api=api, system=system)
+                    yield World(url=url, token=TOKEN, client=client, api=api, system=system, closed=closed)
                 system.stopping.set()
+
+
+async def _serve(system: System, closed: trio.Event, task_status: "trio.TaskStatus[tuple[str, ...]]") -> None:
+    try:
+        await serve(system, host="127.0.0.1", task_status=task_status)
+    finally:
+        closed.set()

@@ -47,7 +47,7 @@ def make_app(system: System) -> Starlette:
     for endpoint in ENDPOINTS:
         by_route.setdefault(endpoint.route, {})[endpoint.method] = endpoint
     public = [endpoint.route for endpoint in ENDPOINTS if endpoint.public]
-    names = getattr(system.config, "hosts", ())
+    names = system.config.hosts
     door = Middleware(
         Door, token=doors.token, names=names, public=public, redact=lambda text: system.redactor.text(text)
     )

@@ -18,7 +18,7 @@ from .errors import Refused
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-BODY_SECONDS = 30.0
+BODY_SECONDS = 120.0
 """How long a client may take to send a body."""
 
 

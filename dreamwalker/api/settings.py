@@ -10,7 +10,7 @@ from .endpoint import Asked, Endpoint, Given, Nothing, Shown
 from .errors import Refused
 
 
-class Change(Given, frozen=True):
+class SettingsChange(Given, frozen=True):
     """What to set; what is left out stays as it is."""
 
     zone: str | msgspec.UnsetType = msgspec.UNSET
@@ -37,7 +37,7 @@ async def read_settings(asked: Asked[Nothing, Nothing, Nothing]) -> Settings:
     return Settings(**house.chosen.shown())
 
 
-async def change_settings(asked: Asked[Nothing, Nothing, Change]) -> Settings:
+async def change_settings(asked: Asked[Nothing, Nothing, SettingsChange]) -> Settings:
     values = {name: value for name, value in msgspec.structs.asdict(asked.body).items() if value is not msgspec.UNSET}
     try:
         for name, value in values.items():
@@ -57,7 +57,7 @@ ENDPOINTS = (
         route="/api/settings",
         says="Change settings.",
         handle=change_settings,
-        body=Change,
+        body=SettingsChange,
         answer=Settings,
     ),
 )

@@ -33,6 +33,11 @@ class Running:
     url: str
 
 
+def reachable(address: str) -> str:
+    """Where this machine reaches a server that listens at an address; that may be all of its addresses."""
+    return address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+
 def announce(home: Path, running: Running) -> None:
     """Write a running server down. Raises OSError."""
     path = _path(home)

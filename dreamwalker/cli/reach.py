@@ -16,7 +16,7 @@ from ..config import Config
 from . import local, tokens
 from .client import Api, Event, is_loopback
 from .command import Chosen
-from .problems import Misconfigured, Refused, Unreachable, Unready
+from .problems import Conflict, Misconfigured, Problem, Refused, Unreachable, Unready
 from .terminal import Json, remark
 
 RETURN_SECONDS = 5.0
@@ -148,6 +148,8 @@ def follow(server: Server, agent: str, after: int, *, patience_seconds: float) -
                     after = max(after, event.data["no"])
                 pauses = _pauses()
                 yield event
+        except Conflict:
+            raise Problem("The server's database is another one now, or an older copy. Begin anew.") from None
         except Refused:
             raise
         except Unreachable as error:

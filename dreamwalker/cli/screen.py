@@ -75,13 +75,17 @@ class TerminalScreen:
     def line(self, text: str, style: str = "") -> None:
         """Whole lines; a text that was being written ends before them."""
         self._print("", self._flow.end())
+        self.aside(text, style)
+
+    def aside(self, text: str, style: str = "") -> None:
+        """Whole lines, above the row that is being written."""
         rows = [row for each in drawn(text).expandtabs(4).split("\n") for row in wrapped(each, self._columns)]
         self._print(f"class:{style}" if style else "", "\n".join(rows) + "\n")
 
     # -- its life
 
     def run(self, began: Callable[[], None]) -> None:
-        """Show the editor and serve the keyboard until `leave`. `began` is called once it is up."""
+        """Show the editor and serve the keyboard until `leave`. `began` is called first."""
         self._app.run(pre_run=began)
 
     def soon(self, call: Callable[..., None], *arguments: Any) -> None:
@@ -103,9 +107,16 @@ class TerminalScreen:
         if self._app.is_running and not self._app.is_done:
             self._app.exit()
 
-    def remember(self, text: str) -> None:
-        """Offer an earlier text to the up key."""
-        self._history.append_string(drawn(text))
+    def fail(self, error: Exception) -> None:
+        """End `run`, which raises the error."""
+        if self._app.is_running and not self._app.is_done:
+            self._app.exit(exception=error)
+
+    def remember(self, texts: Iterable[str]) -> None:
+        """Offer earlier texts, the oldest first, to the up key."""
+        for text in texts:
+            self._history.append_string(drawn(text))
+        self._editor.buffer.reset(self._editor.buffer.document)  # it looks at its history anew
 
     def put_back(self, text: str) -> None:
         """Put a text into the editor, before what is there."""
@@ -121,7 +132,10 @@ class TerminalScreen:
         self._editor.text = ""
 
     def _call(self, call: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-        call(*arguments)
+        try:
+            call(*arguments)
+        except Exception as error:
+            self.fail(error)
         self._app.invalidate()
 
     # -- showing

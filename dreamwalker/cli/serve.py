@@ -105,7 +105,8 @@ class _Serving:
         try:
             if self.own_machine:
                 await self._settle_in(running, addresses[0])
-            await running.warm()
+            if self.failure is None:
+                await running.warm()
             await ended.wait()
         finally:
             local.withdraw(self.config.home, os.getpid())
@@ -121,7 +122,7 @@ class _Serving:
                 return
             remark(f"{error} It is tried again at each request.")
         if self.socket is None:
-            local.announce(self.config.home, local.Running(os.getpid(), address))
+            local.announce(self.config.home, local.Running(os.getpid(), local.reachable(address)))
         kept = "in DREAMWALKER_TOKEN" if self.config.token else f"in {self.config.token_file}"
         say(f"dreamwalker listens at {address}. The token is kept {kept}. Ctrl-C stops it.")
         if self.config.practice:

@@ -26,10 +26,13 @@ _FOR_EVER = float("inf")
 
 
 class Session:
-    """One chat."""
+    """One chat. Raises Problem if the server can't be reached or there is no such agent."""
 
     def __init__(self, server: Server, agent: str) -> None:
         self._server, self._agent = server, agent
+        self._path = f"/agents/{quoted(agent)}"
+        self._status = server.api.get("/status")
+        self._page = server.api.get(f"{self._path}/entries", limit=_HISTORY_ENTRIES)
         self._screen = TerminalScreen(
             typed=self._typed, interrupted=self._interrupted, left=self._left, under_way=self._under_way
         )
@@ -39,15 +42,14 @@ class Session:
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._stopping = False
         self._leaving = False
-        self._failure: Problem | None = None
 
     def run(self) -> None:
         """Chat until the owner leaves. Raises Problem if the conversation can't be followed any more."""
-        self._screen.run(self._began)
-        for body in self._outbox:
-            remark(f"Not sent: {body['text']}")
-        if self._failure is not None:
-            raise self._failure
+        try:
+            self._screen.run(self._began)
+        finally:
+            for body in self._outbox:
+                remark(f"Not sent: {body['text']}")
         if self._server.started and not self._idle:
             remark("What is under way goes on when dreamwalker runs again.")
 
@@ -57,21 +59,25 @@ class Session:
 
     def _began(self) -> None:
         self._screen.on_signals((signal.SIGTERM, signal.SIGHUP), self._screen.leave)
+        self._greet()
         for work in (self._follow, self._send):
             threading.Thread(target=work, daemon=True).start()
+
+    def _greet(self) -> None:
+        """Say who answers, and show where the conversation stands."""
+        self._view.say(f"dreamwalker {self._status['version']} · {self._status['model']} · /help\n")
+        if self._status["practice"]:
+            self._view.say(PRACTICE + "\n")
+        entries = self._page["entries"]
+        self._screen.remember(entry["text"] for entry in entries if entry["source"] == "owner" and entry["text"])
+        self._view.open(self._page)
 
     # -- what comes in; in a thread of its own
 
     def _follow(self) -> None:
         try:
-            self._greet(patiently(self._server, lambda api: api.get("/status"), patience_seconds=_FOR_EVER))
-            path = f"/agents/{quoted(self._agent)}/entries"
-            page = patiently(
-                self._server, lambda api: api.get(path, limit=_HISTORY_ENTRIES), patience_seconds=_FOR_EVER
-            )
-            self._screen.soon(self._open, page)
             lost = False
-            for event in follow(self._server, self._agent, page["no"], patience_seconds=_FOR_EVER):
+            for event in follow(self._server, self._agent, self._page["no"], patience_seconds=_FOR_EVER):
                 if isinstance(event, Lost):
                     if not lost:
                         self._say("  (the connection was lost; looking for the server …)")
@@ -82,19 +88,8 @@ class Session:
                     self._screen.soon(self._change, event.data)
                 elif event.name == "text":
                     self._screen.soon(self._view.text, event.data)
-        except Problem as error:
-            self._screen.soon(self._fail, error)
-
-    def _greet(self, status: Json) -> None:
-        self._say(f"dreamwalker {status['version']} · {status['model']} · /help\n")
-        if status["practice"]:
-            self._say(PRACTICE + "\n")
-
-    def _open(self, page: Json) -> None:
-        for entry in page["entries"]:
-            if entry["source"] == "owner" and entry["kind"] == "message":
-                self._screen.remember(entry["text"])
-        self._view.open(page)
+        except Exception as error:
+            self._screen.soon(self._screen.fail, error)
 
     def _change(self, change: Json) -> None:
         self._view.change(change)
@@ -102,10 +97,6 @@ class Session:
             self._stopping = False
         if self._leaving and self._idle:
             self._screen.leave()
-
-    def _fail(self, error: Problem) -> None:
-        self._failure = error
-        self._screen.leave()
 
     def _say(self, text: str, style: str = "quiet") -> None:
         self._screen.soon(self._view.say, text, style)
@@ -119,10 +110,12 @@ class Session:
                 job()
             except Problem as error:
                 self._say(f"  {error.message}", "bad")
+            except Exception as error:
+                self._screen.soon(self._screen.fail, error)
 
     def _message(self, body: Json) -> None:
         """Send a message until it is accepted or refused. It has one request id for all tries."""
-        path, told = f"/agents/{quoted(self._agent)}/messages", False
+        path, told = f"{self._path}/messages", False
         while True:
             try:
                 sent = patiently(self._server, lambda api: api.post(path, body), patience_seconds=_FOR_EVER)
@@ -150,15 +143,32 @@ class Session:
         if shown:
             self._say(shown + "\n")
 
-    def _withdraw(self, message: Json) -> None:
-        self._server.api.delete(f"/messages/{message['id']}")
-        self._screen.soon(self._screen.put_back, message["text"])
+    def _withdraw(self) -> None:
+        """Take back the newest message that waits; what was typed before this was accepted by now."""
+        api = self._server.api
+        waiting = [message for message in self._now()["messages"] if message["kind"] == "owner"]
+        if not waiting:
+            self._say("  No message waits.")
+            return
+        api.delete(f"/messages/{waiting[-1]['id']}")
+        self._screen.soon(self._screen.put_back, waiting[-1]["text"])
 
     def _stop_run(self, run: Json) -> None:
         try:
             self._server.api.post(f"/runs/{run['id']}/stop")
         except Problem as error:
             self._say(f"  {error.message}", "bad")
+
+    def _stop_whatever(self) -> None:
+        """Stop what the message that was just sent has come to."""
+        if run := self._now()["run"]:
+            self._stop_run(run)
+        else:
+            self._withdraw()
+
+    def _now(self) -> Json:
+        """Where the conversation stands."""
+        return self._server.api.get(f"{self._path}/entries", limit=1)
 
     # -- the keyboard; in the screen's thread
 
@@ -176,10 +186,7 @@ class Session:
                 if not self._stop():
                     self._view.say("  Nothing is under way.")
             case "withdraw", _:
-                if waiting := self._view.waiting:
-                    self._jobs.put(lambda: self._withdraw(waiting[-1]))
-                else:
-                    self._view.say("  No message waits.")
+                self._jobs.put(self._withdraw)
             case word, rest:
                 self._jobs.put(lambda: self._slash(word, rest))
 
@@ -190,12 +197,14 @@ class Session:
             self._screen.leave()
 
     def _stop(self) -> bool:
-        """Begin to stop the run, at once, whatever else waits to be sent. False if there is none."""
-        run = self._view.run
-        if run is None:
+        """Begin to stop what is under way, at once if it is a run. False if nothing is."""
+        if self._idle:
             return False
         self._stopping = True
-        threading.Thread(target=self._stop_run, args=(run,), daemon=True).start()
+        if run := self._view.run:
+            threading.Thread(target=self._stop_run, args=(run,), daemon=True).start()
+        else:
+            self._jobs.put(self._stop_whatever)
         return True
 
     def _left(self) -> None:

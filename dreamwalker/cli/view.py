@@ -28,6 +28,9 @@ class Screen(Protocol):
     def line(self, text: str, style: str = "") -> None:
         """Whole lines. A text that was being written ends before them. Styles: owner, quiet, bad."""
 
+    def aside(self, text: str, style: str = "") -> None:
+        """Whole lines that a text which is being written goes on after."""
+
 
 @attrs.define
 class _Flight:
@@ -56,6 +59,7 @@ class View:
         self._questions: dict[int, str] = {}
         self._settled: set[int] = set()
         self._ended: set[int] = set()
+        self._cut: set[int] = set()  # the runs whose reply says already why it ends
 
     # -- what it knows
 
@@ -85,7 +89,8 @@ class View:
         """Show where the conversation stands: the end of its history, and what is under way."""
         under_way = page["run"]["id"] if page["run"] else None
         for row in self._in_order(page["entries"], page["calls"]):
-            self._show(row, brief=row["run"] != under_way)
+            if "seq" in row or (row["run"], row["turn"]) in self._turns:
+                self._show(row, brief=row["run"] != under_way)
         self.change({"no": page["no"], "messages": page["messages"], "entries": [], "calls": [],
                      "runs": [page["run"]] if page["run"] else [], "questions": page["questions"]})  # fmt: skip
 
@@ -123,8 +128,8 @@ class View:
         self._message(message)
 
     def say(self, text: str, style: str = "quiet") -> None:
-        """Show a line of our own."""
-        self._screen.line(text, style)
+        """Show a line of our own, which is no part of the conversation."""
+        self._screen.aside(text, style)
 
     # -- rows
 
@@ -163,7 +168,8 @@ class View:
         if entry["text"].strip() or flight.shown.strip():
             self._screen.line("")
         if entry["cut"]:
-            self._screen.line(f"  (cut short: {entry['cut']})", "quiet")
+            self._cut.add(entry["run"])
+            self._screen.line(f"  ■ cut short: {entry['cut']}\n", "quiet")
 
     def _entry(self, entry: Json, *, brief: bool) -> None:
         text = _beginning(entry["text"]) if brief else entry["text"]
@@ -212,7 +218,7 @@ class View:
             return
         self._settled.add(id)
         if self._waiting.pop(id, None) is not None and message["state"] == "withdrawn":
-            self._screen.line(f"  taken back: {one_line(message['text'])}", "quiet")
+            self._screen.aside(f"  taken back: {one_line(message['text'])}", "quiet")
 
     def _run(self, run: Json) -> None:
         if run["state"] not in ENDED:
@@ -227,7 +233,7 @@ class View:
         self._break_off()
         if run["state"] == "failed":
             self._screen.line(f"  ✗ It failed: {run['reason']}\n", "bad")
-        elif run["state"] == "stopped":
+        elif run["state"] == "stopped" and run["id"] not in self._cut:
             self._screen.line(f"  ■ {run['reason']}\n", "quiet")
 
     # -- a reply in flight

@@ -9,6 +9,8 @@ import pytest
 import trio
 
 from dreamwalker.api.app import ENDPOINTS
+from dreamwalker.api.auth import judge_host
+from dreamwalker.api.errors import Refused
 from tests.messages_api import say
 from tests.world import PATIENCE_SECONDS, TOKEN, World, world
 
@@ -119,10 +121,12 @@ async def test_it_answers_to_addresses_and_local_names_only(database_url: str) -
             assert answer.status_code == (200 if host in OURS else 421), host
 
 
-async def test_it_answers_to_the_names_it_was_given(database_url: str) -> None:
-    async with world(database_url, changes={"hosts": ("agent.example",)}) as w:
-        for host, status in {"agent.example": 200, "AGENT.example:443": 200, "other.example": 421}.items():
-            assert (await w.client.get("/api/health", headers={"Host": host})).status_code == status
+def test_it_answers_to_the_names_it_was_given() -> None:
+    for host in (b"agent.example", b"AGENT.example:443"):
+        judge_host({"agent.example"}, {"headers": [(b"host", host)]})
+    for headers in ([(b"host", b"other.example")], [], [(b"host", b"agent.example"), (b"host", b"localhost")]):
+        with pytest.raises(Refused, match="DREAMWALKER_HOSTS"):
+            judge_host({"agent.example"}, {"headers": headers})
 
 
 async def test_what_is_not_there_and_what_can_not_be_done_are_told_apart(database_url: str) -> None:

@@ -50,7 +50,7 @@ async def test_twenty_identical_posts_at_once_make_one_message(database_url: str
 
 async def test_other_content_under_the_same_id_is_refused_and_changes_nothing(database_url: str) -> None:
     first = {"request_id": "one", "text": "Hi", "quotes": [{"from": "A", "text": "quoted"}]}
-    others = (
+    others: tuple[Json, ...] = (
         {"text": "Hi!"},
         {"quotes": []},
         {"quotes": [{"from": "B", "text": "quoted"}]},

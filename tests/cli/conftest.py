@@ -17,7 +17,8 @@ from tests.cli.scripted import ScriptedModel
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 COMMAND = (sys.executable, "-m", "dreamwalker")
-WAIT_SECONDS = 12.0
+WAIT_SECONDS = 60.0
+OTHER_TOKEN = "qT7-Xw2mVb9_LkP4sRz8HdY3nJc6FgA1eUo5iKpQxZt"
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyte
 
-WAIT_SECONDS = 12.0
+WAIT_SECONDS = 60.0
 
 
 class PtyTerminal:

@@ -13,7 +13,7 @@ from tests.messages_api import Gate, serve_messages_api
 from tests.messages_api.__main__ import echo
 from tests.messages_api.replies import Reply, Rule
 
-WAIT_SECONDS = 12.0
+WAIT_SECONDS = 60.0
 
 
 class ScriptedModel:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.cli.conftest import COMMAND, Machine, environment
+from tests.cli.conftest import COMMAND, OTHER_TOKEN, Machine, environment
 from tests.cli.pty_terminal import PtyTerminal
 from tests.cli.scripted import ScriptedModel
 from tests.messages_api import Gate, answer, fail, say, use
@@ -110,7 +110,7 @@ def test_ctrl_c_stops_the_answer_and_leaves_when_nothing_is_under_way(scripted: 
         terminal.type("go on for ever\r")
         terminal.wait_for("A very long")
         terminal.type("\x03")
-        text = terminal.wait_for("■ Stopped by the owner.")
+        text = terminal.wait_for("■ cut short: Stopped by the owner.")
         assert text.count("A very long") == 1
         terminal.type("half a thought")
         terminal.wait_for("› half a thought")
@@ -118,6 +118,17 @@ def test_ctrl_c_stops_the_answer_and_leaves_when_nothing_is_under_way(scripted: 
         terminal.wait_for(lambda text: "half a thought" not in text)
         terminal.type("\x03")
         assert terminal.wait_for_end() == 0
+
+
+def test_ctrl_c_right_after_a_message_stops_it_and_does_not_leave(scripted: Machine, model: ScriptedModel) -> None:
+    gate = Gate()
+    model.script(say("Never to be ", gate, "seen."))
+    with chatting(scripted) as terminal:
+        terminal.type("a mistake\r\x03")
+        terminal.wait_for(lambda text: "■" in text or "taken back" in text)
+        terminal.type("\x15/help\r")
+        terminal.wait_for("/withdraw")
+    model.begin()
 
 
 def test_ctrl_d_leaves_after_the_answer(scripted: Machine, model: ScriptedModel) -> None:
@@ -147,10 +158,10 @@ def test_neither_the_model_nor_the_past_can_hijack_the_terminal(scripted: Machin
         terminal.type("be evil\r")
         terminal.wait_for("⟨U+001B⟩]0;owned")
         model.open(gate)
-        terminal.wait_for("end of evil")
+        terminal.wait_for("31m⟨U+202E⟩ end of")
         assert terminal.title == "" and b"\x1b]0;" not in terminal.raw and b"\x1b[2J" not in terminal.raw
     with chatting(scripted) as terminal:
-        terminal.wait_for("end of evil")
+        terminal.wait_for("31m⟨U+202E⟩ end of")
         assert terminal.title == "" and b"\x1b]0;" not in terminal.raw
 
 
@@ -183,6 +194,13 @@ def test_a_chat_opens_with_the_end_of_its_history_in_brief(scripted: Machine, mo
         terminal.wait_for(lambda text: text.rstrip().endswith("› recite"))
 
 
+def test_a_server_that_cannot_be_reached_ends_the_chat_in_words(machine: Machine) -> None:
+    elsewhere = {"DREAMWALKER_URL": "http://127.0.0.1:9", "DREAMWALKER_TOKEN": OTHER_TOKEN}
+    with PtyTerminal([*COMMAND, "chat"], machine.env | elsewhere) as terminal:
+        assert terminal.wait_for_end() == 3
+        assert "No dreamwalker can be reached at http://127.0.0.1:9" in terminal.text
+
+
 def test_an_agent_that_does_not_exist_ends_the_chat_in_words(scripted: Machine) -> None:
     with PtyTerminal([*COMMAND, "chat", "--agent", "nobody"], scripted.env) as terminal:
         assert terminal.wait_for_end() == 4
@@ -199,11 +217,13 @@ def test_a_killed_server_is_started_anew_in_mid_answer_and_nothing_is_lost_or_do
     with chatting(own) as terminal:
         terminal.type("greek letters\r")
         terminal.wait_for("Alpha beta")
+        token = (own.home / "token").read_text()
         os.kill(json.loads((own.home / "server.json").read_text())["pid"], signal.SIGKILL)
         text = terminal.wait_for("gamma delta.")
         assert text.count("the connection was lost") == 1
         for word in ("› greek letters", "Alpha", "beta", "gamma", "delta"):
             assert text.count(word) == 1, text
+        assert (own.home / "token").read_text() == token
         terminal.type("one more\r")
         terminal.wait_for("Epsilon.")
         terminal.type("\x03")

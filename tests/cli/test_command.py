@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Machine
-
-TOKEN = "qT7-Xw2mVb9_LkP4sRz8HdY3nJc6FgA1eUo5iKpQxZt"
+from tests.cli.conftest import OTHER_TOKEN, Machine
 
 
 def test_help_names_every_noun_and_every_exit_code_and_teaches_by_example(machine: Machine) -> None:
@@ -46,27 +44,27 @@ def test_what_is_not_a_command_is_a_usage_error(machine: Machine) -> None:
 
 
 def test_a_wrong_environment_is_told_whole_and_at_once(machine: Machine) -> None:
-    answer = machine.run("serve", DREAMWALKER_ZONE="Atlantis", DREAMWALKER_PORT="many", DREAMWALKER_TOKEN="short")
-    assert answer.returncode == 2
+    answer = machine.call("serve", DREAMWALKER_ZONE="Atlantis", DREAMWALKER_PORT="many", DREAMWALKER_TOKEN="short")
+    assert answer.exit_code == 2
     for name in ("DREAMWALKER_ZONE", "DREAMWALKER_PORT", "DREAMWALKER_TOKEN"):
         assert name in answer.stderr
     assert "short" not in answer.stderr.replace("too short", "")
 
 
 def test_a_server_elsewhere_needs_an_address_that_can_be_and_a_token_of_its_own(machine: Machine) -> None:
-    answer = machine.run("notes", DREAMWALKER_URL="example.org", DREAMWALKER_TOKEN=TOKEN)
-    assert answer.returncode == 2 and "begins with http:// or https://" in answer.stderr
+    answer = machine.call("notes", DREAMWALKER_URL="example.org", DREAMWALKER_TOKEN=OTHER_TOKEN)
+    assert answer.exit_code == 2 and "begins with http:// or https://" in answer.stderr
     machine.home.mkdir()
     (machine.home / "token").write_text("this machine's token is for this machine\n")
-    answer = machine.run("notes", DREAMWALKER_URL="https://dreamwalker.invalid")
-    assert answer.returncode == 2 and "Set DREAMWALKER_TOKEN" in answer.stderr
+    answer = machine.call("notes", DREAMWALKER_URL="https://dreamwalker.invalid")
+    assert answer.exit_code == 2 and "Set DREAMWALKER_TOKEN" in answer.stderr
 
 
 @pytest.mark.parametrize("written", ["", "{", "[]", '{"pid": 1}', '{"pid": -1, "url": "http://127.0.0.1:9"}'])
 def test_what_a_dead_server_wrote_down_is_ignored(machine: Machine, written: str) -> None:
     machine.home.mkdir()
     (machine.home / "server.json").write_text(written)
-    assert machine.run("notes").returncode == 3
+    assert machine.call("notes").exit_code == 3
 
 
 def test_what_should_not_have_happened_is_one_sentence_and_a_trace_only_on_demand(machine: Machine) -> None:
@@ -92,48 +90,48 @@ def test_the_doctor_says_what_is_wrong_and_what_to_do(machine: Machine) -> None:
     token = machine.home / "token"
     token.write_text("t" * 43)
     token.chmod(0o644)
-    answer = machine.run("doctor")
-    assert answer.returncode == 1
+    answer = machine.call("doctor")
+    assert answer.exit_code == 1
     assert f"✗ token: others on this machine may read {token}" in answer.stdout and "chmod 600" in answer.stdout
     assert "✓ database: the embedded one" in answer.stdout and "! model: the practice model answers" in answer.stdout
     token.write_text("short")
-    assert "✗ token: The token in" in machine.run("doctor").stdout
+    assert "✗ token: The token in" in machine.call("doctor").stdout
     token.unlink()
     machine.home.chmod(0o777)
-    assert "✗ home: others may write" in machine.run("doctor").stdout
+    assert "✗ home: others may write" in machine.call("doctor").stdout
 
 
 def test_the_doctor_looks_for_the_database_without_a_server(machine: Machine) -> None:
-    answer = machine.run("doctor", DREAMWALKER_DATABASE_URL="postgres://me:secret-word@127.0.0.1:9/x")
-    assert answer.returncode == 1 and "✗ database: nothing answers at 127.0.0.1, port 9" in answer.stdout
+    answer = machine.call("doctor", DREAMWALKER_DATABASE_URL="postgres://me:secret-word@127.0.0.1:9/x")
+    assert answer.exit_code == 1 and "✗ database: nothing answers at 127.0.0.1, port 9" in answer.stdout
     assert "secret-word" not in answer.stdout
-    answer = machine.run("doctor", DREAMWALKER_POSTGRES_BIN=str(Path(sys.executable).parent))
-    assert answer.returncode == 1 and "there is no program postgres" in answer.stdout
+    answer = machine.call("doctor", DREAMWALKER_POSTGRES_BIN=str(Path(sys.executable).parent))
+    assert answer.exit_code == 1 and "there is no program postgres" in answer.stdout
 
 
 def test_the_doctor_reports_a_wrong_environment(machine: Machine) -> None:
-    answer = machine.run("doctor", DREAMWALKER_ZONE="Atlantis")
-    assert answer.returncode == 1 and "✗ configuration" in answer.stdout and "DREAMWALKER_ZONE" in answer.stdout
+    answer = machine.call("doctor", DREAMWALKER_ZONE="Atlantis")
+    assert answer.exit_code == 1 and "✗ configuration" in answer.stdout and "DREAMWALKER_ZONE" in answer.stdout
 
 
 def test_the_doctor_changes_nothing(machine: Machine) -> None:
-    assert machine.run("doctor").returncode == 0
+    assert machine.call("doctor").exit_code == 0
     assert not machine.home.exists()
 
 
 def test_migrate_brings_the_embedded_database_up_to_date_once(machine: Machine) -> None:
-    first, second = machine.run("migrate"), machine.run("migrate")
-    assert first.returncode == 0 and "Applied 0001_foundation." in first.stdout
-    assert second.returncode == 0 and second.stdout == "Nothing to do: the database is up to date.\n"
+    first, second = machine.call("migrate"), machine.call("migrate")
+    assert first.exit_code == 0 and "Applied 0001_foundation." in first.stdout
+    assert second.exit_code == 0 and second.stdout == "Nothing to do: the database is up to date.\n"
 
 
 def test_migrate_brings_a_database_of_ones_own_up_to_date(machine: Machine, empty_database_url: str) -> None:
-    answer = machine.run("migrate", DREAMWALKER_DATABASE_URL=empty_database_url)
-    assert answer.returncode == 0 and "Applied 0001_foundation." in answer.stdout
+    answer = machine.call("migrate", DREAMWALKER_DATABASE_URL=empty_database_url)
+    assert answer.exit_code == 0 and "Applied 0001_foundation." in answer.stdout
 
 
 def test_migrate_says_in_words_that_a_database_cannot_be_reached(machine: Machine) -> None:
-    answer = machine.run(
+    answer = machine.call(
         "migrate", DREAMWALKER_DATABASE_URL="postgres://127.0.0.1:9/x", DREAMWALKER_LIMIT_REACH_SECONDS="0.5"
     )
-    assert answer.returncode == 1 and "could not be reached" in answer.stderr and answer.stderr.count("\n") == 1
+    assert answer.exit_code == 1 and "could not be reached" in answer.stderr and answer.stderr.count("\n") == 1

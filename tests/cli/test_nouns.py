@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Machine, environment
-
-OTHER_TOKEN = "qT7-Xw2mVb9_LkP4sRz8HdY3nJc6FgA1eUo5iKpQxZt"
+from tests.cli.conftest import OTHER_TOKEN, Machine, environment
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,10 @@ class Paper:
         self.text += ("\n" if self.written else "") + text + "\n"
         self.written = False
 
+    def aside(self, text: str, style: str = "") -> None:
+        above, _, row = self.text.rpartition("\n")
+        self.text = "\n".join([*([above] if above else []), text, row])
+
 
 class Talk:
     """A conversation as a server tells it, with a view of it."""
@@ -171,6 +175,14 @@ def test_a_message_that_was_taken_back_is_said_to_be() -> None:
     assert talk.view.waiting == [] and talk.text == "  taken back: and the bike?\n"
 
 
+def test_a_remark_does_not_cut_a_text_that_is_being_written_in_two() -> None:
+    talk = Talk()
+    talk.write(2, 0, "One.\nHello, wor")
+    talk.view.say("(the connection was lost)")
+    talk.write(2, 15, "ld!")
+    assert talk.text == "One.\n(the connection was lost)\nHello, world!"
+
+
 def test_text_from_outside_a_fresh_start_and_a_cut_reply_are_told_as_what_they_are() -> None:
     talk = Talk()
     talk.change(entries=[
@@ -180,7 +192,7 @@ def test_text_from_outside_a_fresh_start_and_a_cut_reply_are_told_as_what_they_a
     ])  # fmt: skip
     assert "▸ from outside: Buy now" in talk.text
     assert "a fresh start" in talk.text
-    assert talk.text.endswith("Hel\n\n  (cut short: Stopped by the owner.)\n")
+    assert talk.text.endswith("Hel\n\n  ■ cut short: Stopped by the owner.\n\n")
 
 
 def test_history_is_brief_and_what_is_under_way_is_whole() -> None:

@@ -1,0 +1,150 @@
+"""The OpenAPI document: what it says of every route is what the route answers."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from dreamwalker.api.app import ENDPOINTS
+from dreamwalker.api.openapi import document
+from tests.messages_api import Gate, answer, say, text, use
+from tests.world import Json, World, world
+
+DOCUMENT: Json = json.loads(json.dumps(document(ENDPOINTS)))
+
+
+def check(value: object, schema: Json) -> None:
+    """Raises ValidationError if the value is not of this schema of the document."""
+    registry = Registry().with_resource("urn:document", DRAFT202012.create_resource(DOCUMENT))
+    reference = {"$ref": "urn:document" + schema["$ref"]} if "$ref" in schema else schema
+    jsonschema.Draft202012Validator(
+        reference, registry=registry, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+    ).validate(value)
+
+
+def answers(route: str, method: str) -> Json:
+    responses: Json = DOCUMENT["paths"][route][method.lower()]["responses"]
+    return responses
+
+
+async def checked(w: World, method: str, route: str, *, status: int, body: Any = None, **fill: object) -> Any:
+    """Ask a route; its answer must have this status and be as the document says."""
+    path = route.format(name="dreamwalker", **{"id": 1} | fill)
+    response = await w.client.request(method, path, json=body)
+    assert response.status_code == status, response.text
+    described = answers(route, method)[str(status)]["content"]
+    (media,) = described
+    assert response.headers["content-type"] == media
+    check(response.json(), described[media]["schema"])
+    return response.json()
+
+
+async def test_every_route_answers_as_the_document_says(database_url: str) -> None:
+    gate = Gate()
+    note = use("write_note", {"title": "Keys", "text": "In the drawer"})
+    first = {"request_id": "1", "text": "Keys?", "quotes": [{"from": "a letter", "text": "Dear all"}]}
+    send, route = "/api/agents/{name}/messages", "/api/agents/{name}"
+    async with world(database_url, answer("I write.", note), say("Done."), answer(text("Hm", gate))) as w:
+        asked = {("GET", f"{route}/stream"), ("GET", "/api/openapi.json")}
+
+        async def ask(method: str, route: str, *, status: int = 200, **given: Any) -> Any:
+            asked.add((method, route))
+            return await checked(w, method, route, status=status, **given)
+
+        await ask("POST", send, status=202, body=first)
+        await w.settled()
+        await ask("POST", send, status=202, body=first)
+        await ask("POST", send, status=409, body=first | {"text": "Else"})
+        await ask("POST", f"{route}/fresh", status=202, body={"request_id": "f"})
+        await ask("POST", send, status=202, body={"request_id": "2", "text": "And?"})
+        await gate.reached.wait()
+        waiting = await ask("POST", send, status=202, body={"request_id": "3", "text": "No"})
+        page = await ask("GET", f"{route}/entries")
+        assert page["messages"] and page["run"] and page["calls"]
+        await ask("DELETE", "/api/messages/{id}", id=waiting["message"]["id"])
+        runs = (await ask("GET", "/api/runs"))["runs"]
+        await ask("GET", "/api/runs/{id}", id=runs[-1]["id"])
+        await ask("POST", "/api/runs/{id}/stop", id=runs[0]["id"])
+        await ask("GET", "/api/runs/{id}", status=404, id=999_999)
+        notes = (await ask("GET", f"{route}/notes"))["notes"]
+        await ask("GET", "/api/notes/{id}/versions", id=notes[0]["id"])
+        for path in ("/api/health", "/api/status", "/api/agents", "/api/spend", "/api/settings"):
+            await ask("GET", path)
+        await ask("POST", "/api/spend/raise", body={"period": "2026-11", "dollars": 60})
+        await ask("PATCH", "/api/settings", body={"zone": "Asia/Tokyo"})
+        assert asked == {(endpoint.method, endpoint.route) for endpoint in ENDPOINTS}
+
+
+async def test_every_event_of_the_stream_is_as_the_document_says(database_url: str) -> None:
+    note = use("write_note", {"title": "Keys", "text": "In the drawer"})
+    names = {"change": "Change", "text": "TextInFlight", "end": "Ended"}
+    async with world(database_url, answer("I write.", note), say("Done."), heartbeat_seconds=0.05) as w:
+        async with w.stream() as events:
+            await w.say("Keys", quotes=[{"text": "Dear all"}])
+            seen = await events.until_settled()
+            w.system.stopping.set()
+            seen.append(await events.of("end"))
+        for event in seen:
+            check(event.data, {"$ref": f"#/components/schemas/{names[event.name]}"})
+        assert {event.name for event in seen} == set(names)
+
+
+async def test_every_refusal_is_as_the_document_says(database_url: str) -> None:
+    async with world(database_url, request_bytes=1_000, message_bytes=1_000) as w:
+        for endpoint in ENDPOINTS:
+            described = answers(endpoint.route, endpoint.method)
+            path = endpoint.route.format(name="nobody", id=999_999)
+            tries: dict[int, Json] = {421: {"headers": {"Host": "evil.example"}}, 422: {"params": {"no": "such"}}}
+            if "401" in described:
+                tries[401] = {"headers": {"Authorization": "Bearer x"}}
+            if "413" in described:
+                tries |= {
+                    400: {"content": b"x"},
+                    413: {"content": b" " * 2_000},
+                    415: {"headers": {"Content-Encoding": "br"}},
+                }
+            for status, given in tries.items():
+                response = await w.client.request(endpoint.method, path, **given)
+                assert response.status_code == status, (endpoint.route, response.text)
+                check(response.json(), described[str(status)]["content"]["application/json"]["schema"])
+
+
+async def test_the_document_is_served_to_the_owner(database_url: str) -> None:
+    async with world(database_url) as w:
+        assert await w.get("/api/openapi.json") == DOCUMENT
+
+
+def test_every_reference_of_the_document_leads_somewhere() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    used = {reference.rpartition("/")[2] for reference in _references(DOCUMENT)}
+    events = {"Change", "TextInFlight", "Ended"}
+    assert used - set(schemas) == set() and set(schemas) - used - events == set()
+
+
+def test_every_schema_of_the_document_is_a_schema() -> None:
+    for schema in DOCUMENT["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    with pytest.raises(jsonschema.ValidationError):
+        check({"status": "down"}, {"$ref": "#/components/schemas/Health"})
+
+
+def test_every_operation_has_a_name_of_its_own_and_says_what_it_does() -> None:
+    operations = [operation for path in DOCUMENT["paths"].values() for operation in path.values()]
+    assert len({operation["operationId"] for operation in operations}) == len(operations) == len(ENDPOINTS)
+    assert all(operation["summary"].endswith(".") for operation in operations)
+
+
+def _references(value: object) -> Iterator[str]:
+    match value:
+        case {"$ref": str(reference)}:
+            yield reference
+        case dict():
+            for inner in value.values():
+                yield from _references(inner)
+        case list():
+            for inner in value:
+                yield from _references(inner)
