@@ -1,4 +1,4 @@
-"""Killed after every commit between a yes and its effect: it is done as it was shown, once, or it says what is unsure."""
+"""Killed after every commit between a yes and its effect: it is done as it was shown, once, or said to be unsure."""
 
 import pytest
 import trio

@@ -125,7 +125,7 @@ def test_a_token_nobody_can_read_is_found_unless_he_just_gave_it(token: str) -> 
         "state-of-the-art-technology", "https://en.wikipedia.org/wiki/List_of_countries_by_population",
         "JavaScriptProgrammingLanguage", "2026-11-29_2026-12-05", "--------------------", "================",
         "********************", "Wohnungseigentumsgesetz", "iPhone15ProMax2024", "odpowiedzialnosci",
-        "日本語の文章には空白がありませんがこれは読めます", "ประเทศไทยไม่มีช่องว่างระหว่างคำ", "🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉",
+        "日本語の文章には空白がありませんがこれは読めます", "ประเทศไทยไม่มีช่องว่างระหว่างคำ", "🎉" * 18,
         "user_profile_settings_page", "kunsthistorisches-museum-wien",
     ],
 )  # fmt: skip
