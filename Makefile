@@ -13,7 +13,7 @@ serve: .venv/ready
 	@$(BIN)/dreamwalker serve
 
 test: .venv/ready
-	$(BIN)/python -m pytest -m "not extra"
+	$(BIN)/python -m pytest -n 2 -m "not extra"
 
 test-all: check
 	$(BIN)/python -m pytest -m extra

@@ -77,6 +77,8 @@ class Steps:
         steps = list(writes)
         if run is not None:
             steps.append(runs.open_run(run) if opening else runs.step(run))
+            if run.ended and self.transcript.conversation.kind != "home":  # nobody waits for a home's
+                bells = (*bells, Bell(runs.ENDED, self.id))
         no = await self._means.store.ask(Commit(tuple(steps), (Bell(inbox.LIVE, self.id), *bells)))
         self.transcript.run = None if run is None or run.ended else attrs.evolve(run, no=no)
         return no

@@ -116,7 +116,7 @@ class Claude:
 
     async def warm(self) -> None:
         """Import the SDK, which takes a second or two, in a thread. `ask` does it by itself if need be."""
-        await trio.to_thread.run_sync(_import_sdk)
+        await trio.to_thread.run_sync(_import_sdk, abandon_on_cancel=True)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
         credentials = self._credentials.current

@@ -5,6 +5,7 @@ chooses while it runs (zone, limits) are settings, which are rows.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -13,10 +14,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import attrs
 
 from tools.limits import Limits
-from tools.redact import Redactor, SecretTooWeak
+from tools.redact import is_weak
 
 DEFAULT_PORT = 8765
 DEFAULT_MODEL = "claude-haiku-5-5"
+DEFAULT_NTFY_URL = "https://ntfy.sh"
 TOKEN_BYTES_MIN = 32
 
 
@@ -47,6 +49,15 @@ class Config:
     api_key: str | None = attrs.field(repr=False)
     base_url: str | None
     extra_ca_file: Path | None
+    ntfy_url: str
+    """The ntfy server that pushes go to."""
+    ntfy_topic: str | None = attrs.field(repr=False)
+    """Where the owner's phone listens; None: nothing is pushed. Whoever knows it may read what is pushed."""
+    ntfy_token: str | None = attrs.field(repr=False)
+    public_url: str | None
+    """Where a phone reaches this dreamwalker; None: pushes have no buttons."""
+    wake_token: str | None = attrs.field(repr=False)
+    """Another token, which may wake it and nothing else."""
     generation: str
     limits: Limits
 
@@ -54,8 +65,11 @@ class Config:
         """What must never stand in a text, a log or an answer, by the name that is shown in its place."""
         named = {
             "API TOKEN": self.token or _kept(self.token_file),
+            "WAKE TOKEN": self.wake_token,
             "MODEL KEY": self.api_key,
             "DATABASE PASSWORD": _password(self.database_url),
+            "NTFY TOPIC": self.ntfy_topic,
+            "NTFY TOKEN": self.ntfy_token,
         }
         return {name: secret for name, secret in named.items() if secret}
 
@@ -85,18 +99,24 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
         postgres_bin=reading.folder("DREAMWALKER_POSTGRES_BIN"),
         token=reading.token("DREAMWALKER_TOKEN"),
         host=reading.text("DREAMWALKER_HOST") or "127.0.0.1",
+        hosts=reading.hosts("DREAMWALKER_HOSTS", "DREAMWALKER_PUBLIC_URL"),
         port=reading.number("DREAMWALKER_PORT", DEFAULT_PORT, lowest=0, highest=65535),
-        hosts=tuple((reading.text("DREAMWALKER_HOSTS") or "").lower().replace(",", " ").split()),
         model=reading.text("DREAMWALKER_MODEL") or DEFAULT_MODEL,
         zone=reading.zone("DREAMWALKER_ZONE"),
         api_key=reading.text("ANTHROPIC_API_KEY"),
         base_url=reading.url("ANTHROPIC_BASE_URL", ("http", "https")),
         extra_ca_file=reading.file("NODE_EXTRA_CA_CERTS"),
+        ntfy_url=reading.address("DREAMWALKER_NTFY_URL") or DEFAULT_NTFY_URL,
+        ntfy_topic=reading.topic("DREAMWALKER_NTFY_TOPIC"),
+        ntfy_token=reading.text("DREAMWALKER_NTFY_TOKEN"),
+        public_url=reading.address("DREAMWALKER_PUBLIC_URL"),
+        wake_token=reading.token("DREAMWALKER_WAKE_TOKEN"),
         generation=reading.text("DREAMWALKER_GENERATION") or "0",
         limits=reading.limits(),
     )
     for name, secret in config.secrets().items():
-        reading.judge_secret(name, secret)
+        from_file = name == "API TOKEN" and config.token is None
+        reading.judge_secret(f"{name} in {config.token_file}" if from_file else name, secret)
     if reading.problems:
         listed = "\n".join(f"- {problem}" for problem in reading.problems)
         raise BadConfiguration(f"dreamwalker can't start with these settings of the environment:\n{listed}")
@@ -117,6 +137,26 @@ class _Reading:
         value = self.text(name)
         if value is not None and urlsplit(value).scheme not in schemes:
             self.problems.append(f"{name} must begin with {' or '.join(f'{s}://' for s in schemes)}")
+        return value
+
+    def address(self, name: str) -> str | None:
+        """An address under which something of ours is reached, without a slash at its end."""
+        value = self.url(name, ("https", "http"))
+        if value is not None and (not urlsplit(value).hostname or set(value) & set(" ?#@")):
+            self.problems.append(f"{name} is an address such as https://agent.example; it is {value!r}")
+        return None if value is None else value.rstrip("/")
+
+    def hosts(self, listed: str, address: str) -> tuple[str, ...]:
+        """The names of a list, and the one of an address."""
+        names = (self.text(listed) or "").lower().replace(",", " ").split()
+        if any("/" in name or ":" in name for name in names):
+            self.problems.append(f"{listed} lists bare names such as agent.example, without https:// and port")
+        return tuple(dict.fromkeys([*names, *filter(None, [urlsplit(self.text(address) or "").hostname])]))
+
+    def topic(self, name: str) -> str | None:
+        value = self.text(name)
+        if value is not None and not re.fullmatch(r"[-_A-Za-z0-9]{1,64}", value):
+            self.problems.append(f"{name} is the bare name of a topic: up to 64 letters, digits, - and _")
         return value
 
     def choice(self, name: str, choices: Mapping[str, bool | None], default: bool | None) -> bool | None:
@@ -147,11 +187,9 @@ class _Reading:
         return value
 
     def judge_secret(self, name: str, secret: str) -> None:
-        try:
-            Redactor({name: secret})
-        except SecretTooWeak:
+        if is_weak(secret):
             self.problems.append(
-                f"the {name.lower()} can't be told from ordinary text, so it could not be kept out of answers and "
+                f"the {name} can't be told from ordinary text, so it could not be kept out of answers and "
                 "logs: use a longer, more random one (or none, for a model or a database that asks for none)"
             )
 

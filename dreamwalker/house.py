@@ -14,6 +14,8 @@ from actors.agent import EVERYWHERE, AgentActor
 from actors.clock import Clock
 from actors.decisions import Decisions
 from actors.live import Live
+from actors.pusher import Pusher
+from actors.scheduler import Scheduler
 from actors.spend import Guard, Prices, Purse
 from actors.store import FATAL, Store, StoreSettings
 from actors.supervisor import (
@@ -27,18 +29,23 @@ from actors.supervisor import (
     Strategy,
     Supervisor,
 )
-from storage import answers, inbox
+from storage import answers, inbox, pushes, runs, things
 from storage.conversations import Agents, EnsureAgent
 from storage.operation import Bell
 from storage.records import Agent
 from storage.settings import Set, Settings
+from storage.waking import Found, Look
 from tools.contract import Tool
 from tools.history import HISTORY_TOOLS
+from tools.jobs import JOB_TOOLS
 from tools.limits import Limits
 from tools.model import Model
 from tools.notes import NOTE_TOOLS
+from tools.phone import Phone, hash_of
+from tools.pushing import Outbox, effects
 from tools.questions import ASK_OWNER
 from tools.redact import Redactor
+from tools.reminders import REMINDER_TOOLS
 from tools.taint import Mode
 from tools.toolbox import Toolbox
 
@@ -62,6 +69,8 @@ class Furnishing:
     redactor: Callable[[], Redactor]
     zone: ZoneInfo
     default_model: str
+    phone: Phone | None
+    """None: nothing can be pushed."""
     visited: Callable[[], bool]
     """Whether a published request came lately, so that the lease is kept up."""
 
@@ -81,6 +90,11 @@ class House:
         self.homes: dict[str, int] = {}
         """The home conversation of each agent."""
         self._actors: dict[str, AgentActor] = {}
+        self.pushes = Outbox(
+            redactor=furnishing.redactor, snooze_minutes=lambda: self.chosen.snooze_minutes, limits=furnishing.limits
+        )
+        self.scheduler = Scheduler(self)
+        self.pusher = Pusher(self)
 
     # -- the means of agents
 
@@ -105,12 +119,19 @@ class House:
         return self._furnishing.redactor()
 
     def tools(self, conversation_kind: str) -> tuple[Tool, ...]:
-        """Every tool of a kind of conversation."""
-        return (*NOTE_TOOLS, *HISTORY_TOOLS, ASK_OWNER)
+        """Every tool of a kind of conversation. A job's run has none that reads anything outside its job."""
+        if conversation_kind == "job":
+            return ()
+        return (*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS, ASK_OWNER)
 
     def toolbox(self, conversation_kind: str) -> Toolbox:
         """The tools of a kind of conversation, ready for use."""
         return Toolbox(self.tools(conversation_kind), self.redactor)
+
+    @property
+    def phone(self) -> Phone | None:
+        """The owner's phone, if there is one and pushes are not turned off."""
+        return self._furnishing.phone if self.chosen.pushes else None
 
     # -- for the doors
 
@@ -123,6 +144,25 @@ class House:
         await self.store.ask(Set(name, judge(name, value)))
         await self._read_settings()
         self.nudge()
+
+    async def press(self, token: str) -> str | None:
+        """Press the button with this token: what the owner is told; None if there is none. Raises Declined."""
+        hashed = hash_of(token)
+        if hashed is None:
+            return None
+        made = effects(id=self.store.next_id())
+        return await self.store.ask(pushes.Press(hash=hashed, effects=made, now=self.clock.now()))
+
+    async def wake(self) -> Found:
+        """Set going again whatever is due or waits, and say what was found, without waiting for any of it."""
+        found = await self.store.ask(Look(self.clock.now()))
+        if found.due:
+            self.scheduler.mailbox.ring(0)
+        if found.unsent:
+            self.pusher.mailbox.ring(0)
+        if found.waiting:
+            self.nudge()
+        return found
 
     def nudge(self) -> None:
         """Tell every agent to try again what waits: money, credentials or a setting changed."""
@@ -189,6 +229,9 @@ class House:
             self.agents[agent.name] = agent
             actor = self._actors[agent.name] = AgentActor(self, lambda name=agent.name: self.agents[name])  # type: ignore[misc]
             await supervisor.add(Child(name=f"agent {agent.name}", start=actor.run, ask_to_stop=actor.mailbox.close))
+        pusher, scheduler = self.pusher, self.scheduler
+        await supervisor.add(Child(name="pusher", start=pusher.run, ask_to_stop=pusher.mailbox.close))
+        await supervisor.add(Child(name="scheduler", start=scheduler.run, ask_to_stop=scheduler.mailbox.close))
 
     async def _read_settings(self) -> None:
         self.chosen = chosen(await self.store.ask(Settings()), self._furnishing.zone)
@@ -205,6 +248,12 @@ class House:
             return
         if bell.topic == answers.EXPIRY:
             self.decisions.mailbox.ring(bell.key)
+            return
+        if bell.topic in (things.SCHEDULE, runs.ENDED):
+            self.scheduler.mailbox.ring(0)
+            return
+        if bell.topic == pushes.OUTBOX:
+            self.pusher.mailbox.ring(0)
             return
         kind, _, name = bell.topic.partition(":")
         if kind == "agent" and (actor := self._actors.get(name)):

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 OUR_ROOMS = ("dreamwalker", "actors", "tools", "storage", "netlify")
 
-FIELDS = ("run", "call", "conversation", "agent", "method", "path", "status", "seconds")
+FIELDS = ("run", "call", "conversation", "agent", "method", "path", "status", "seconds", "push", "tries")
 """What a line may carry beside its event: `log.info("…", extra={"run": 7})`."""
 
 LINE_CHARACTERS = 4_000

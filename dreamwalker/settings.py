@@ -26,6 +26,10 @@ class Chosen:
     day_limit: int = 5 * NANO
     month_limit: int = 50 * NANO
     ask: Mode = Mode.SINCE_MESSAGE
+    pushes: bool = True
+    """Whether anything is pushed to the phone, if there is one."""
+    snooze_minutes: int = 10
+    """How long after its button is pressed a reminder comes up again."""
 
     def shown(self) -> dict[str, Any]:
         """As the API shows and takes them: limits in dollars."""
@@ -34,6 +38,8 @@ class Chosen:
             "day_limit_dollars": self.day_limit / NANO,
             "month_limit_dollars": self.month_limit / NANO,
             "ask": self.ask.value,
+            "pushes": self.pushes,
+            "snooze_minutes": self.snooze_minutes,
         }
 
 
@@ -56,12 +62,25 @@ def judge(name: str, value: Any) -> Any:
             if value not in [mode.value for mode in Mode]:
                 raise BadSetting(f'ask is "since-message" or "strict"; not {value!r}')
             return value
-    raise BadSetting(f"there is no setting {name!r}; there are zone, day_limit_dollars, month_limit_dollars and ask")
+        case "pushes":
+            if not isinstance(value, bool):
+                raise BadSetting(f"pushes is true or false; not {value!r}")
+            return value
+        case "snooze_minutes":
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1440:
+                raise BadSetting(f"snooze_minutes is a whole number of minutes from 1 to 1,440; not {value!r}")
+            return value
+    there = ", ".join(field.name for field in attrs.fields(Chosen)).replace("_limit", "_limit_dollars")
+    raise BadSetting(f"there is no setting {name!r}; there are {there}")
 
 
 def chosen(rows: dict[str, Any], zone: ZoneInfo) -> Chosen:
     """The choices that stored settings make; `zone` holds until he chooses one."""
     made = Chosen(zone=ZoneInfo(rows["zone"]) if "zone" in rows else zone)
+    if "pushes" in rows:
+        made = attrs.evolve(made, pushes=rows["pushes"])
+    if "snooze_minutes" in rows:
+        made = attrs.evolve(made, snooze_minutes=rows["snooze_minutes"])
     if "day_limit_dollars" in rows:
         made = attrs.evolve(made, day_limit=round(rows["day_limit_dollars"] * NANO))
     if "month_limit_dollars" in rows:

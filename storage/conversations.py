@@ -38,6 +38,11 @@ class EnsureAgent(Operation[Conversation]):
         return Conversation.of(row)
 
 
+def make(*, id: int, agent: str, kind: str, made_by: str, now: datetime) -> Write:
+    """Make a conversation. Raises Duplicate if `made_by` made one before."""
+    return Write(_MAKE, (id, agent, kind, made_by, now), what="make the conversation")
+
+
 _AGENTS = f"SELECT {Agent.columns()} FROM agents ORDER BY name"
 
 

@@ -234,3 +234,72 @@ class NoteVersion(_Record):
     run: int | None
     at: datetime
     no: int
+
+
+@attrs.frozen(kw_only=True)
+class Thing(_Record):
+    """A reminder or a job; see the table for the columns."""
+
+    id: int
+    agent: str
+    kind: str
+    made_by: str
+    title: str
+    text: str
+    label: int
+    act: str
+    hops: int
+    rule: str
+    zone: str
+    since: datetime
+    zone_data: str
+    state: str
+    next_at: datetime | None
+    reached_at: datetime
+    running: str | None
+    skipping: str | None
+    version: int
+    made_at: datetime
+    no: int
+
+
+@attrs.frozen(kw_only=True)
+class Fate(_Record):
+    """A row of the ledger: what became of one slot, or of several skipped ones in succession."""
+
+    thing: int
+    slot: str
+    at: datetime
+    version: int
+    fate: str
+    late_seconds: int | None
+    why: str | None
+    last_slot: str | None
+    last_at: datetime | None
+    count: int
+    conversation: int | None
+    report: str | None
+    settled_at: datetime | None
+    no: int
+
+
+@attrs.frozen(kw_only=True)
+class Push(_Record):
+    """What is to be shown on the phone, and what became of it; see the table for the columns."""
+
+    id: str
+    kind: str
+    thing: int | None
+    title: str
+    text: str
+    buttons: str
+    buttons_until: datetime
+    state: str
+    tries: int
+    next_at: datetime | None
+    why: str | None
+    answer: str | None
+    answered_at: datetime | None
+    made_at: datetime
+    settled_at: datetime | None
+    no: int

@@ -10,8 +10,11 @@ import attrs
 
 from . import calls, conversations, questions
 from .inbox import changed
-from .operation import Operation, Read, Reader, Row, Transaction, Write
+from .operation import Bell, Operation, Read, Reader, Row, Transaction, Write
 from .records import Call, Entry, Run
+
+ENDED = "ended"
+"""Topic of the bell that says: a run of conversation `key`, which somebody may wait for, has ended."""
 
 _OPEN = """
 INSERT INTO runs (id, conversation, act, hops, asked_by, state, turn, attempt, retries, asked, retry_at, reason,
@@ -91,7 +94,7 @@ class End(Operation[Run | None]):
             await tx.write(conversations.add(self._reply(run, last["seq"] + 1, self.partial)))
         await tx.write(*self.writes)
         await tx.run(_END, self.state, self.reason, self.now, self.run)
-        for bell in changed(self.agent, run.conversation):
+        for bell in (*changed(self.agent, run.conversation), Bell(ENDED, run.conversation)):
             tx.ring(bell)
         return attrs.evolve(run, state=self.state, reason=self.reason, retry_at=None, closed_at=self.now, no=tx.no)
 

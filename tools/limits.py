@@ -65,6 +65,39 @@ class Limits:
     option_characters: int = 200
     """One option of such a question."""
 
+    # -- reminders and jobs
+    reminder_characters: int = 4_000
+    """The text of one reminder."""
+    job_title_characters: int = 100
+    job_characters: int = 20_000
+    """The prompt of one job."""
+    pending_things: int = 10_000
+    """Reminders, or jobs, of one agent that are not over."""
+    reports_shown: int = 5
+    """Earlier reports of a job that its next run is shown."""
+    report_characters: int = 10_000
+    """One report of a job, as it is kept and shown; what is longer is cut, and says so."""
+    late_seconds: float = 60.0
+    """What comes up later than this is told to be late. Less is not worth a word."""
+    due_at_once: int = 50
+    """Due reminders and jobs that the scheduler reads at a time."""
+    slots_at_once: int = 1_000
+    """Missed slots of one reminder or job that one commit gives their fate."""
+
+    # -- the phone
+    push_tries: int = 5
+    """Times one push is tried before it is given up."""
+    push_retry_seconds: float = 10.0
+    """The pause after the first try; each later one is four times as long, unless the service asks for a longer one."""
+    push_longest_seconds: float = 86_400.0
+    """A push that could be tried again only later than this is given up: nobody is helped by it then."""
+    push_seconds: float = 15.0
+    """How long one try may take."""
+    pushes_at_once: int = 8
+    """Pushes that are tried side by side."""
+    button_days: float = 7.0
+    """How long the buttons of a reminder work."""
+
     # -- the model
     prompt_tokens: int = 200_000
     """What the platform's gateway admits as input."""
@@ -94,5 +127,7 @@ class Limits:
     """Between two signs of life of a live stream."""
     page_entries: int = 200
     """Entries, runs or notes of one page of a list."""
+    wake_seconds: float = 1.5
+    """How long whoever wakes it waits for what was found; what was begun goes on without him."""
     streams: int = 50
     """Live streams open at once."""

@@ -135,7 +135,7 @@ class Redactor:
         values: dict[str, str] = {}
         for name, value in secrets.items():
             seen = _without_edges(value)
-            if _is_weak(seen):
+            if is_weak(seen):
                 raise SecretTooWeak(name)
             values.setdefault(seen, name)
         self._names = tuple(values.values())
@@ -160,7 +160,7 @@ def _without_edges(value: str) -> str:
     return value[read[0] : read[-1] + 1] if read else ""
 
 
-def _is_weak(value: str) -> bool:
+def is_weak(value: str) -> bool:
     """Whether ordinary text might hold the value by chance."""
     seen = "".join(char for char in value if not is_gap(char))
     if len(seen) < _LENGTH_MIN or len(set(seen)) < _DISTINCT_MIN:

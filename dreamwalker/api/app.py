@@ -15,8 +15,25 @@ from starlette.routing import Route
 
 from dreamwalker.system import System
 
-from . import agents, entries, messages, notes, openapi, questions, runs, settings, spend, status, stream
-from .auth import Token
+from . import (
+    agents,
+    buttons,
+    entries,
+    jobs,
+    messages,
+    notes,
+    openapi,
+    pushes,
+    questions,
+    reminders,
+    runs,
+    settings,
+    spend,
+    status,
+    stream,
+    wake,
+)
+from .auth import Headers, Token, carries
 from .door import Door
 from .endpoint import AnyEndpoint, Asked, Doors, Endpoint, Nothing, dispatch
 
@@ -34,8 +51,13 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
     *runs.ENDPOINTS,
     *questions.ENDPOINTS,
     *notes.ENDPOINTS,
+    *reminders.ENDPOINTS,
+    *jobs.ENDPOINTS,
+    *pushes.ENDPOINTS,
+    *buttons.ENDPOINTS,
     *spend.ENDPOINTS,
     *settings.ENDPOINTS,
+    *wake.ENDPOINTS,
     Endpoint(method="GET", route="/api/openapi.json", says="This document.", handle=read_openapi),
 )
 
@@ -47,9 +69,18 @@ def make_app(system: System) -> Starlette:
     for endpoint in ENDPOINTS:
         by_route.setdefault(endpoint.route, {})[endpoint.method] = endpoint
     public = [endpoint.route for endpoint in ENDPOINTS if endpoint.public]
-    names = system.config.hosts
+    wake_token = system.config.wake_token.encode() if system.config.wake_token is not None else None
+
+    def wakes(headers: Headers) -> bool:
+        return carries(headers, wake_token)
+
     door = Middleware(
-        Door, token=doors.token, names=names, public=public, redact=lambda text: system.redactor.text(text)
+        Door,
+        token=doors.token,
+        names=system.config.hosts,
+        public=public,
+        keys={endpoint.route: wakes for endpoint in ENDPOINTS if endpoint.waking},
+        redact=lambda text: system.redactor.text(text),
     )
     app = Starlette(
         routes=[

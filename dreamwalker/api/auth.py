@@ -37,12 +37,16 @@ class Token:
 
     def admits(self, headers: Headers) -> bool:
         """Whether a request carries the token as it is now."""
-        carried = [value for name, value in headers if name.lower() == b"authorization"]
-        token = self.current()
-        if token is None or len(carried) != 1:
-            return False
-        scheme, _, credentials = carried[0].partition(b" ")
-        return scheme.lower() == b"bearer" and hmac.compare_digest(credentials.strip(), token)
+        return carries(headers, self.current())
+
+
+def carries(headers: Headers, token: bytes | None) -> bool:
+    """Whether a request carries this token, which None is not."""
+    carried = [value for name, value in headers if name.lower() == b"authorization"]
+    if token is None or len(carried) != 1:
+        return False
+    scheme, _, credentials = carried[0].partition(b" ")
+    return scheme.lower() == b"bearer" and hmac.compare_digest(credentials.strip(), token)
 
 
 def judge_token(token: Token, scope: Scope) -> None:

@@ -4,12 +4,13 @@ One rule: a request that is refused is still heard out, within bounds, since a c
 does not read the answer.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import trio
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .auth import Token, judge_host, judge_token
+from .auth import Headers, Token, judge_host, judge_token
 from .errors import Refused, Where, refusal
 
 HEAR_OUT_BYTES = 16_000_000
@@ -27,15 +28,22 @@ HEADERS = (
 class Door:
     """Judges host and token, and turns whatever is raised into an answer.
 
-    `names` are the host names it answers to beside the local ones; `public`, the paths without a token; `redact` takes
-    secrets out of what errors say.
+    `names` are the host names it answers to beside the local ones; `public`, the routes without a token; `keys`, the
+    paths that something else than the token opens too; `redact` takes secrets out of what errors say.
     """
 
     def __init__(
-        self, app: ASGIApp, token: Token, names: Iterable[str], public: Iterable[str], redact: Callable[[str], str]
+        self,
+        app: ASGIApp,
+        token: Token,
+        names: Iterable[str],
+        public: Iterable[str],
+        keys: Mapping[str, Callable[[Headers], bool]],
+        redact: Callable[[str], str],
     ) -> None:
         self._app, self._token, self._redact = app, token, redact
-        self._names, self._public = frozenset(names), frozenset(public)
+        self._names, self._keys = frozenset(names), keys
+        self._public = {route: compile_path(route)[0] for route in public}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -46,13 +54,15 @@ class Door:
             await self._app(scope, receive, send)
 
     async def _admit(self, scope: Scope, exchange: "Exchange") -> None:
+        path: str = scope["path"]
+        route = next((route for route, pattern in self._public.items() if pattern.fullmatch(path)), None)
         try:
             judge_host(self._names, scope)
-            if scope["path"] not in self._public:
+            if route is None and not (path in self._keys and self._keys[path](scope["headers"])):
                 judge_token(self._token, scope)
             await self._app(scope, exchange.receive, exchange.send)
         except Exception as error:
-            refused = refusal(error, Where(scope["method"], scope["path"]))
+            refused = refusal(error, Where(scope["method"], route or path))  # a public path may hold a secret itself
             if refused is not None and not exchange.started:
                 said = Refused(
                     refused.status, self._redact(refused.message), code=refused.code, headers=refused.headers

@@ -89,6 +89,8 @@ class Endpoint(Generic[P, Q, B]):
     events: tuple[type[Shown], ...] = ()
     public: bool = False
     """Answered without a token."""
+    waking: bool = False
+    """Answered for the wake token too."""
 
     async def serve(self, doors: Doors, request: Request) -> ASGIApp:
         """Check the request and have it handled. Raises what the handler raises, and Refused."""

@@ -17,19 +17,24 @@ class SettingsChange(Given, frozen=True):
     day_limit_dollars: float | msgspec.UnsetType = msgspec.UNSET
     month_limit_dollars: float | msgspec.UnsetType = msgspec.UNSET
     ask: Literal["since-message", "strict"] | msgspec.UnsetType = msgspec.UNSET
+    pushes: bool | msgspec.UnsetType = msgspec.UNSET
+    snooze_minutes: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Settings(Shown, frozen=True):
-    """What holds now. `zone` is a name of the IANA list; `ask` says how much the owner wants to be asked.
+    """What holds now. `zone` is a name of the IANA list; `pushes`: whether anything is pushed to the phone.
 
-    "since-message": about what happens after text from outside came in that he had not seen when he last wrote, and
-    about what carries private text while any is about. "strict": about every exit while any is about.
+    `ask` says how much the owner wants to be asked. "since-message": about what happens after text from outside came
+    in that he had not seen when he last wrote, and about what carries private text while any is about. "strict": about
+    every exit while any is about.
     """
 
     zone: str
     day_limit_dollars: float
     month_limit_dollars: float
     ask: Literal["since-message", "strict"]
+    pushes: bool
+    snooze_minutes: int
 
 
 async def read_settings(asked: Asked[Nothing, Nothing, Nothing]) -> Settings:

@@ -14,7 +14,10 @@ class Health(Shown, frozen=True):
 
 
 class Status(Shown, frozen=True):
-    """What this instance is. `practice`: the practice model answers; `home`: home conversations by agent."""
+    """What this instance is. `practice`: the practice model answers; `home`: home conversations by agent.
+
+    `pushes`: whether it pushes to a phone; `buttons`: whether what is pressed there reaches it.
+    """
 
     state: Literal["awake", "asleep", "fenced"]
     version: str
@@ -23,6 +26,8 @@ class Status(Shown, frozen=True):
     commit_no: int
     home: dict[str, int]
     zone: str
+    pushes: Literal["on", "off", "no phone"]
+    buttons: bool
 
 
 async def health(asked: Asked[Nothing, Nothing, Nothing]) -> Health:
@@ -39,6 +44,8 @@ async def status(asked: Asked[Nothing, Nothing, Nothing]) -> Status:
         commit_no=house.store.commit_no,
         home=dict(house.homes),
         zone=house.zone.key,
+        pushes="no phone" if config.ntfy_topic is None else "on" if house.chosen.pushes else "off",
+        buttons=config.ntfy_topic is not None and config.public_url is not None,
     )
 
 

@@ -21,10 +21,14 @@ _NOUNS = {
     "yes": ("questions", "Say yes to a question."),
     "no": ("questions", "Say no to a question."),
     "answer": ("questions", "Answer an agent's own question."),
+    "remind": ("reminders", "Be reminded of something."),
+    "reminders": ("reminders", "What you are to be reminded of."),
+    "jobs": ("jobs", "What is done for you on a schedule."),
     "runs": ("runs", "What was done, and what it cost."),
     "notes": ("notes", "What is remembered for you."),
     "spend": ("spend", "What it costs, and the limits."),
-    "settings": ("settings", "Your zone and limits."),
+    "pushes": ("pushes", "What was sent to your phone."),
+    "settings": ("settings", "Your zone, limits and pushes."),
     "serve": ("serve", "Run the server in this terminal."),
     "migrate": ("migrate", "Bring a database's schema up to date."),
     "doctor": ("doctor", "Check that everything is as it should be."),
@@ -81,6 +85,7 @@ class _Root(click.Group):
 Examples:
   dreamwalker chat                       talk; starts a server if none runs
   dreamwalker ask "what did I plan for Friday?"
+  dreamwalker remind "in 20m" take the tea out
   dreamwalker notes shopping             search the notes
   dreamwalker spend raise 8 --day        let it spend $8 today
 

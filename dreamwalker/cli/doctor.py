@@ -4,6 +4,7 @@ One rule: it changes nothing, and starts nothing.
 """
 
 import os
+import secrets
 import socket
 import stat
 from collections.abc import Iterator
@@ -18,11 +19,12 @@ from storage.embedded import PostgresMissing, default_bin_dir
 from .. import config as configuration
 from ..config import BadConfiguration, Config
 from . import tokens
+from .client import Api
 from .command import Chosen
 from .options import json_option
 from .problems import FAILED, Problem, Refused, Unready
 from .reach import find
-from .terminal import say, show_json
+from .terminal import Json, say, show_json
 
 _MARKS = {"ok": "✓", "hint": "!", "wrong": "✗"}
 _ANSWER_SECONDS = 5.0
@@ -48,7 +50,7 @@ Example:
 @json_option
 @click.pass_obj
 def doctor(chosen: Chosen, as_json: bool) -> None:
-    """Check the configuration, the token, the server, the database, the model and the zone."""
+    """Check the configuration, the token, the server, the database, the model, the zone and the phone."""
     findings = list(_look(chosen))
     if as_json:
         show_json({"findings": [attrs.asdict(finding) for finding in findings]})
@@ -90,6 +92,7 @@ def _look(chosen: Chosen) -> Iterator[Finding]:
     yield Finding("database", "ok", f"it is open, at commit {status['commit_no']}")
     yield _model(status["practice"], status["model"])
     yield _zone(status["zone"])
+    yield _phone(status["pushes"], buttons=status["buttons"], newest=_newest_push(api))
 
 
 def _without_server(config: Config) -> Iterator[Finding]:
@@ -97,6 +100,7 @@ def _without_server(config: Config) -> Iterator[Finding]:
     yield _embedded(config) if config.embedded else _database(config)
     yield _model(config.practice, config.model)
     yield _zone(config.zone.key)
+    yield _phone("no phone" if config.ntfy_topic is None else "on", buttons=config.public_url is not None, newest=None)
 
 
 def _home(config: Config) -> Finding:
@@ -171,3 +175,30 @@ def _zone(zone: str) -> Finding:
     if zone in ("UTC", "Etc/UTC"):
         return Finding("zone", "hint", zone, "If that is not where you live: dreamwalker settings zone Europe/Vienna")
     return Finding("zone", "ok", zone)
+
+
+def _newest_push(api: Api) -> Json | None:
+    """The newest push of which it is known what became."""
+    settled = (push for push in api.get("/pushes")["pushes"] if push["state"] in ("sent", "failed"))
+    return next(settled, None)
+
+
+def _phone(pushes: str, *, buttons: bool, newest: Json | None) -> Finding:
+    if pushes == "no phone":
+        return Finding("phone", "hint", "none is set up, so reminders come up in the chat alone", _set_up())
+    if pushes == "off":
+        return Finding("phone", "hint", "pushes are turned off", "dreamwalker settings pushes true")
+    if newest is not None and newest["state"] == "failed":
+        return Finding("phone", "wrong", f"the newest push {newest['told']}", "Then: dreamwalker pushes test")
+    if not buttons:
+        says = "pushes go to ntfy, but without buttons: a phone does not know where this dreamwalker is"
+        return Finding("phone", "hint", says, "Set DREAMWALKER_PUBLIC_URL to the https address that a phone reaches.")
+    return Finding("phone", "ok", "pushes go to ntfy")
+
+
+def _set_up() -> str:
+    return (
+        f"Install the app ntfy, let it subscribe to a topic that nobody guesses, such as dw-{secrets.token_hex(8)}, "
+        "and set DREAMWALKER_NTFY_TOPIC to it. DREAMWALKER_NTFY_TOKEN is an access token for it, DREAMWALKER_NTFY_URL "
+        "another server than https://ntfy.sh."
+    )

@@ -23,6 +23,7 @@ from storage.text import dumps, loads
 from tests.hand_clock import HandClock
 from tests.messages_api import MessagesApi, serve_messages_api
 from tools.limits import Limits
+from tools.phone import Phone
 from tools.redact import Redactor
 
 T = TypeVar("T")
@@ -112,6 +113,7 @@ async def open_house(
     limits: Limits | None = None,
     zone: str = "Europe/Vienna",
     house_type: type[House] = House,
+    phone: Phone | None = None,
     **options: Any,
 ) -> AsyncIterator[Inside]:
     """Open a house on a database; it is closed at the end, as a process that stops closes it."""
@@ -130,6 +132,7 @@ async def open_house(
             redactor=lambda: redactor,
             zone=ZoneInfo(zone),
             default_model="claude-haiku-5-5",
+            phone=phone,
             visited=lambda: True,
         )
         house = house_type(furnishing, reclaim=False)

@@ -46,7 +46,7 @@ async def test_what_the_owner_says_meanwhile_joins_the_run_at_the_next_safe_poin
         await it.api.arrived(1)
         await it.say("And is red a colour?")
         gate.open()
-        await it.settled()
+        (_run,) = await it.settled()
         last = it.api.asked[1]["messages"]
         assert [m["role"] for m in last] == ["user", "assistant", "user", "user"]
         assert last[-1]["content"][1]["text"] == "And is red a colour?"

@@ -18,15 +18,17 @@ STATUS = "/api/status"
 
 
 def path_of(route: str) -> str:
-    return route.replace("{name}", "dreamwalker").replace("{id}", "1")
+    return route.replace("{name}", "dreamwalker").replace("{id}", "1").replace("{token}", "x")
 
 
-async def test_everything_but_health_needs_the_token(database_url: str) -> None:
+async def test_everything_but_health_and_buttons_needs_the_token(database_url: str) -> None:
     async with world(database_url) as w, httpx2.AsyncClient(base_url=w.url) as stranger:
         for endpoint in ENDPOINTS:
             answer = await stranger.request(endpoint.method, path_of(endpoint.route))
             if endpoint.route == "/api/health":
                 assert answer.status_code == 200
+            elif endpoint.route == "/api/buttons/{token}":
+                assert answer.status_code == 404
             else:
                 assert answer.status_code == 401, endpoint
                 assert answer.headers["www-authenticate"] == "Bearer"

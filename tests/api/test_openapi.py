@@ -1,7 +1,7 @@
 """The OpenAPI document: what it says of every route is what the route answers."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
@@ -33,7 +33,7 @@ def answers(route: str, method: str) -> Json:
 
 async def checked(w: World, method: str, route: str, *, status: int, body: Any = None, **fill: object) -> Any:
     """Ask a route; its answer must have this status and be as the document says."""
-    path = route.format(name="dreamwalker", **{"id": 1} | fill)
+    path = route.format(name="dreamwalker", **{"id": 1, "token": "x" * 43} | fill)
     response = await w.client.request(method, path, json=body)
     assert response.status_code == status, response.text
     described = answers(route, method)[str(status)]["content"]
@@ -48,7 +48,9 @@ async def test_every_route_answers_as_the_document_says(database_url: str) -> No
     note = use("write_note", {"title": "Keys", "text": "In the drawer"})
     first = {"request_id": "1", "text": "Keys?", "quotes": [{"from": "a letter", "text": "Dear all"}]}
     send, route = "/api/agents/{name}/messages", "/api/agents/{name}"
-    async with world(database_url, answer("I write.", note), say("Done."), answer(text("Hm", gate))) as w:
+    phone = {"ntfy_topic": "a-topic-of-the-tests-x7Kq", "ntfy_url": "http://127.0.0.1:9"}
+    script = (answer("I write.", note), say("Done."), answer(text("Hm", gate)))
+    async with world(database_url, *script, changes=phone) as w:
         asked = {("GET", f"{route}/stream"), ("GET", "/api/openapi.json")}
 
         async def ask(method: str, route: str, *, status: int = 200, **given: Any) -> Any:
@@ -72,11 +74,40 @@ async def test_every_route_answers_as_the_document_says(database_url: str) -> No
         await ask("GET", "/api/runs/{id}", status=404, id=999_999)
         notes = (await ask("GET", f"{route}/notes"))["notes"]
         await ask("GET", "/api/notes/{id}/versions", id=notes[0]["id"])
+        await _ask_about_time(ask)
         for path in ("/api/health", "/api/status", "/api/agents", "/api/spend", "/api/settings"):
             await ask("GET", path)
         await ask("POST", "/api/spend/raise", body={"period": "2026-11", "dollars": 60})
         await ask("PATCH", "/api/settings", body={"zone": "Asia/Tokyo"})
         assert asked == {(endpoint.method, endpoint.route) for endpoint in ENDPOINTS}
+
+
+async def _ask_about_time(ask: Callable[..., Awaitable[Any]]) -> None:
+    reminder = {"request_id": "r", "when": "in 20m", "text": "Tea"}
+    id = (await ask("POST", "/api/reminders", status=201, body=reminder))["id"]
+    await ask("POST", "/api/reminders", status=409, body=reminder | {"text": "Else"})
+    await ask("GET", "/api/reminders")
+    await ask("GET", "/api/reminders/{id}", id=id)
+    await ask("PATCH", "/api/reminders/{id}", id=id, body={"text": "Coffee"})
+    await ask("GET", "/api/reminders/{id}/slots", id=id)
+    await ask("DELETE", "/api/reminders/{id}", id=id)
+    await ask("PATCH", "/api/reminders/{id}", status=409, id=id, body={"text": "Coffee"})
+    job = {"request_id": "j", "title": "Weather", "text": "Rain?", "when": "0 7 * * *"}
+    id = (await ask("POST", "/api/jobs", status=201, body=job))["id"]
+    await ask("GET", "/api/jobs")
+    await ask("GET", "/api/jobs/{id}", id=id)
+    await ask("PATCH", "/api/jobs/{id}", id=id, body={"title": "Rain"})
+    await ask("POST", "/api/jobs/{id}/pause", id=id)
+    await ask("POST", "/api/jobs/{id}/resume", id=id)
+    await ask("GET", "/api/jobs/{id}/upcoming", id=id)
+    await ask("DELETE", "/api/jobs/{id}", id=id)
+    assert (await ask("GET", "/api/jobs/{id}/slots", id=id)) == {"slots": [], "more": False}
+    push = await ask("POST", "/api/pushes/test", status=202)
+    assert (await ask("GET", "/api/pushes"))["pushes"]
+    await ask("GET", "/api/pushes/{id}", id=push["id"])
+    await ask("POST", "/api/buttons/{token}", status=404)
+    await ask("POST", "/api/wake")
+    await ask("GET", "/api/wake")
 
 
 async def test_every_event_of_the_stream_is_as_the_document_says(database_url: str) -> None:
@@ -97,7 +128,7 @@ async def test_every_refusal_is_as_the_document_says(database_url: str) -> None:
     async with world(database_url, request_bytes=1_000, message_bytes=1_000) as w:
         for endpoint in ENDPOINTS:
             described = answers(endpoint.route, endpoint.method)
-            path = endpoint.route.format(name="nobody", id=999_999)
+            path = endpoint.route.format(name="nobody", id=999_999, token="x")
             tries: dict[int, Json] = {421: {"headers": {"Host": "evil.example"}}, 422: {"params": {"no": "such"}}}
             if "401" in described:
                 tries[401] = {"headers": {"Authorization": "Bearer x"}}

@@ -88,13 +88,13 @@ def _broken(folder: Path) -> Path:
 def test_the_doctor_says_what_is_wrong_and_what_to_do(machine: Machine) -> None:
     machine.home.mkdir(mode=0o700)
     token = machine.home / "token"
-    token.write_text("t" * 43)
+    token.write_text(OTHER_TOKEN)
     token.chmod(0o644)
     answer = machine.call("doctor")
     assert answer.exit_code == 1
     assert f"✗ token: others on this machine may read {token}" in answer.stdout and "chmod 600" in answer.stdout
     assert "✓ database: the embedded one" in answer.stdout and "! model: the practice model answers" in answer.stdout
-    token.write_text("short")
+    token.write_text(OTHER_TOKEN[:20])
     assert "✗ token: The token in" in machine.call("doctor").stdout
     token.unlink()
     machine.home.chmod(0o777)

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.cli.conftest import Machine, stop
+from tests.cli.conftest import OTHER_TOKEN, Machine, stop
 
 
 def mode(path: Path) -> int:
@@ -68,7 +68,7 @@ def test_a_deploy_needs_its_token_from_the_environment(machine: Machine) -> None
 
 def test_a_token_file_that_cannot_be_used_is_reported(machine: Machine) -> None:
     machine.home.mkdir()
-    (machine.home / "token").write_text("short\n")
+    (machine.home / "token").write_text(OTHER_TOKEN[:20] + "\n")
     answer = machine.call("serve", "--port", "0")
     assert answer.exit_code == 2 and "is too short. Delete the file" in answer.stderr
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import attrs
 import pytest
 import trio
+import trio.testing
 
 from dreamwalker.config import Config, read
 from dreamwalker.system import NotReady, start
@@ -97,3 +98,30 @@ async def test_an_older_deploy_waits_while_a_newer_one_lives(database_url: str, 
             with pytest.raises(NotReady, match="Another instance"):
                 await another_old.open()
         assert new.state == "awake"
+
+
+async def test_a_caller_that_leaves_does_not_cut_an_opening_short(database_url: str, tmp_path: Path) -> None:
+    async with start(config_for(database_url, tmp_path)) as system:
+        with trio.move_on_after(0):
+            await system.open()
+        assert system.state == "asleep"
+        with trio.fail_after(20):
+            while system.state != "awake":
+                await trio.lowlevel.checkpoint()
+
+
+async def test_whoever_waits_for_an_opening_hears_of_the_end_of_the_process(database_url: str, tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    async def request() -> None:
+        try:
+            await system.open()
+        except NotReady as error:
+            refused.append(str(error))
+
+    async with trio.open_nursery() as nursery:
+        async with start(config_for(database_url, tmp_path)) as system:
+            for _ in range(3):
+                nursery.start_soon(request)
+            await trio.testing.wait_all_tasks_blocked()
+    assert refused in ([], ["dreamwalker is stopping."] * 3)

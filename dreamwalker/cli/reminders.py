@@ -1,0 +1,147 @@
+"""`remind` and `reminders`: texts that come up at their times, on the phone and in the chat.
+
+One rule: when is said in words, and said back as weekday, local time, zone and exact instant.
+"""
+
+import click
+
+from .command import Chosen
+from .options import DefaultGroup, agent_option, json_option
+from .problems import Misconfigured
+from .reach import find
+from .telling import new_request_id
+from .terminal import Json, one_line, say, sendable, show_json
+
+zone_option = click.option(
+    "--zone", metavar="ZONE", help="The zone that it is meant in, such as Asia/Tokyo; else yours."
+)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dreamwalker remind "in 20m" take the tea out
+  dreamwalker remind "tomorrow 9:00" "call Anna"
+  dreamwalker remind "every friday 18:00" water the plants
+  dreamwalker remind "2027-01-05 08:00" --zone Asia/Tokyo "the plane leaves"
+
+It says back when that is. A time that has passed is refused."""
+)
+@click.argument("when")
+@click.argument("text", nargs=-1, required=True)
+@zone_option
+@agent_option
+@json_option
+@click.pass_obj
+def remind(chosen: Chosen, when: str, text: tuple[str, ...], zone: str | None, agent: str, as_json: bool) -> None:
+    """Bring TEXT up at a time: WHEN is one argument, in words, once or repeating."""
+    body = {
+        "request_id": new_request_id(),
+        "when": sendable(when),
+        "text": sendable(" ".join(text)),
+        "zone": zone,
+        "agent": agent,
+    }
+    made = find(chosen).post("/reminders", body)
+    if as_json:
+        show_json(made)
+    else:
+        say(f"Reminder {made['id']}: {made['said']}")
+
+
+@click.group(
+    cls=DefaultGroup,
+    default="list",
+    epilog="""\b
+Examples:
+  dreamwalker reminders                        those that are set
+  dreamwalker reminders --over                 those that are over too
+  dreamwalker reminders cancel 12 13
+  dreamwalker reminders change 12 --when "tomorrow 10:00"
+  dreamwalker reminders slots 12               what became of each time""",
+)
+def reminders() -> None:
+    """What you are to be reminded of."""
+
+
+@reminders.command("list")
+@click.option("--agent", metavar="NAME", help="Only this agent's.")
+@click.option("--over", is_flag=True, help="Those that are over too.")
+@json_option
+@click.pass_obj
+def list_reminders(chosen: Chosen, agent: str | None, over: bool, as_json: bool) -> None:
+    """List reminders, the newest first."""
+    answer = find(chosen).get("/reminders", agent=agent, over="true" if over else None)
+    if as_json:
+        show_json(answer)
+        return
+    for reminder in answer["reminders"]:
+        say(f"{reminder['id']}  {one_line(reminder['text'], 100)}\n    {reminder['said']}")
+    if not answer["reminders"]:
+        say('There are no reminders. `dreamwalker remind "in 20m" TEXT` sets one.')
+    elif answer["more"]:
+        say("… and more")
+
+
+@reminders.command()
+@click.argument("numbers", nargs=-1, required=True, type=int)
+@click.pass_obj
+def cancel(chosen: Chosen, numbers: tuple[int, ...]) -> None:
+    """Cancel reminders for good."""
+    api = find(chosen)
+    for number in numbers:
+        gone = api.delete(f"/reminders/{number}")
+        say(f"Cancelled: {number}  {one_line(gone['text'], 100)}")
+
+
+@reminders.command()
+@click.argument("number", type=int)
+@click.option("--when", metavar="WHEN", help="Another time, in words.")
+@click.option("--text", metavar="TEXT", help="Another text.")
+@zone_option
+@click.pass_obj
+def change(chosen: Chosen, number: int, when: str | None, text: str | None, zone: str | None) -> None:
+    """Change when a reminder comes up, or what it says."""
+    changed = find(chosen).patch(f"/reminders/{number}", some(when=when, text=text, zone=zone))
+    say(f"Reminder {number}: {changed['said']}")
+
+
+@reminders.command()
+@click.argument("number", type=int)
+@json_option
+@click.pass_obj
+def slots(chosen: Chosen, number: int, as_json: bool) -> None:
+    """Show what became of each time at which a reminder should have come up."""
+    show_slots(find(chosen).get(f"/reminders/{number}/slots"), as_json)
+
+
+def some(**fields: str | None) -> Json:
+    """What was given, at least one thing."""
+    given = {name: sendable(value) for name, value in fields.items() if value is not None}
+    if not given:
+        raise Misconfigured(f"Say what to change: {', '.join(f'--{name}' for name in fields)}.")
+    return given
+
+
+def show_slots(answer: Json, as_json: bool) -> None:
+    """Print a ledger."""
+    if as_json:
+        show_json(answer)
+        return
+    for slot in answer["slots"]:
+        say(f"{slot['said']}: {_fate(slot)}")
+        if slot["report"]:
+            say(f"    {one_line(slot['report'], 160)}")
+    if not answer["slots"]:
+        say("Nothing has come up yet.")
+    elif answer["more"]:
+        say("… and more")
+
+
+def _fate(slot: Json) -> str:
+    fate: str = slot["fate"]
+    if slot["late_seconds"]:
+        fate = f"{fate}, {slot['late_seconds']:,} s late"
+    if slot["count"] > 1:
+        fate = f"{fate} {slot['count']:,} times, up to {slot['last_slot']}"
+    return f"{fate}: {slot['why']}" if slot["why"] else fate

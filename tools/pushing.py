@@ -1,0 +1,125 @@
+"""What is pushed to the phone, and what its buttons do.
+
+One rule: the text is redacted and rid of what cannot be seen before it is stored; a button does one thing to one
+push, says what holds already when it is pressed again, and never undoes what was decided.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Literal
+
+import attrs
+
+from storage import pushes, things
+from storage.operation import Transaction, Write
+from storage.pushes import Button, Declined, Effect, Pressing
+
+from .limits import Limits
+from .redact import Redactor
+from .things import made, remove, told
+from .timing import read_timing
+from .unseen import cleaned
+from .zones import said, zone_named
+
+DONE = "done"
+SNOOZE = "snooze"
+
+_TITLES = {"reminder": "Reminder", "report": "Report"}
+
+
+@attrs.frozen(kw_only=True)
+class Outbox:
+    """Makes the writes that put pushes into the outbox. `snooze_minutes`: how long a snooze is to last now."""
+
+    redactor: Callable[[], Redactor]
+    snooze_minutes: Callable[[], int]
+    limits: Limits
+
+    def push(
+        self, *, id: str, kind: Literal["reminder", "report"], thing: int, title: str, text: str, now: datetime
+    ) -> tuple[Write, ...]:
+        """The push of a slot. `id` is the slot's key; `thing` the number of the reminder or job."""
+        minutes = self.snooze_minutes()
+        buttons = (
+            Button(purpose=DONE, label="Done"),
+            Button(purpose=f"{SNOOZE}:{minutes}", label=f"Snooze {minutes} min"),
+        )
+        return (self._write(id, kind, title or _TITLES[kind], text, now, thing, buttons if kind == "reminder" else ()),)
+
+    def test(self, id: str, now: datetime) -> Write:
+        """A push that shows whether pushes arrive, and whether its button reaches us."""
+        text = (
+            "Pushes reach this phone. “Done” shows whether its buttons reach dreamwalker: `dreamwalker pushes` tells."
+        )
+        return self._write(id, "test", "A test", text, now, None, (Button(purpose=DONE, label="Done"),))
+
+    def _write(
+        self, id: str, kind: str, title: str, text: str, now: datetime, thing: int | None, buttons: tuple[Button, ...]
+    ) -> Write:
+        return pushes.enqueue(
+            id=id,
+            kind=kind,
+            thing=thing,
+            title=self._fit(title),
+            text=self._fit(text),
+            buttons=buttons,
+            buttons_until=now + timedelta(days=self.limits.button_days),
+            now=now,
+        )
+
+    def _fit(self, text: str) -> str:
+        return cleaned(self.redactor().text(text))[0]
+
+
+def effects(*, id: int) -> Mapping[str, Effect]:
+    """What buttons do, by purpose; `id` is for what a press makes."""
+
+    async def snooze(tx: Transaction, it: Pressing) -> str:
+        return await _snooze(tx, it, id)
+
+    return {DONE: _done, SNOOZE: snooze}
+
+
+async def _done(tx: Transaction, it: Pressing) -> str:
+    """It is settled; if it was snoozed, it does not come up again."""
+    if it.push.answer == DONE:
+        return "It is done already."
+    snoozed = await things.FindThing(made_by=_snoozed_by(it)).read(tx)
+    if snoozed is not None and snoozed.state == "active":
+        await tx.write(*remove(snoozed, it.now).writes)
+        tx.ring(things.CHANGED)
+    return "Done."
+
+
+async def _snooze(tx: Transaction, it: Pressing, id: int) -> str:
+    """It comes up once more, so many minutes from now."""
+    if it.push.answer == DONE:
+        raise Declined("It is done already, so it does not come up again.")
+    snoozed = await things.FindThing(made_by=_snoozed_by(it)).read(tx)
+    if snoozed is not None:
+        return f"It is snoozed already. {told(snoozed, it.now)}"
+    reminder = None if it.push.thing is None else await things.FindThing(id=it.push.thing).read(tx)
+    if reminder is None:
+        raise Declined("There is no reminder of it that could come up again.")
+    zone = zone_named(reminder.zone)
+    timing = read_timing(f"in {it.argument} minutes", zone, it.now)
+    again = made(
+        id=id,
+        agent=reminder.agent,
+        kind="reminder",
+        title="",
+        text=reminder.text,
+        timing=timing,
+        made_by=_snoozed_by(it),
+        label=reminder.label,
+        act=it.push.id,
+        hops=reminder.hops,
+        now=it.now,
+    )
+    await tx.write(things.make(again))
+    tx.ring(things.CHANGED)
+    return f"It comes up again {said(timing.first.at, zone)}."
+
+
+def _snoozed_by(it: Pressing) -> str:
+    return f"snooze:{it.push.id}"
