@@ -168,11 +168,11 @@ class Conversing:
             means=self._means,
             toolbox=self._steps.toolbox,
             transcript=self.transcript,
+            run=run,
             agent=self._steps.agent,
             refusals=await self._performing.refusals(run),
-            next_id=self._means.store.next_id,
         )
-        return await gate.judge(rendered.entry, rendered.calls, self._means.clock.now())
+        return await gate.judge(rendered.entry, rendered.calls)
 
     async def _try_later(self, error: ModelError, reservation: Reservation) -> None:
         """Commit when the next try is due, or that there is none."""

@@ -5,8 +5,8 @@ decision in its rows and never decides anew.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import timedelta
 from functools import partial
 from typing import Any, Protocol
 
@@ -14,15 +14,15 @@ import attrs
 import trio
 
 from storage.answers import Judged
-from storage.records import Agent, Call, Entry, Question
+from storage.records import Agent, Call, Entry, Question, Run
 from storage.text import dumps, loads
 from tools import taint
-from tools.contract import Tool, ToolFailed
-from tools.limits import Limits
+from tools.contract import Tool, ToolContext, ToolFailed
 from tools.private import private_text, texts_of
 from tools.taint import Held, Mode, Rule
 from tools.toolbox import Toolbox, canonical
 
+from . import journal
 from .transcript import Transcript
 
 _UNGATED = frozenset({"worker", "job"})
@@ -31,10 +31,8 @@ _UNGATED = frozenset({"worker", "job"})
 _SOURCES_MAX = 10
 
 
-class Means(Protocol):
+class Means(journal.Means, Protocol):
     """What judging needs."""
-
-    limits: Limits
 
     @property
     def ask_mode(self) -> Mode: ...
@@ -61,23 +59,23 @@ class Gate:
     means: Means
     toolbox: Toolbox
     transcript: Transcript
+    run: Run
     agent: Agent
     refusals: int
-    next_id: Callable[[], int]
 
-    async def judge(self, reply: Entry, calls: Sequence[Call], now: datetime) -> Verdict:
+    async def judge(self, reply: Entry, calls: Sequence[Call]) -> Verdict:
         """Look at each call of a reply. What can't be carried out anyway begins, and fails in words."""
         begin: list[Call] = []
         judged: list[Judged] = []
         closed: list[Call] = []
         for call in calls:
-            acting = self._acting(call)
+            acting = await self._acting(call)
             if acting is None:
                 begin.append(call)
             elif acting[0].exit and self._closed:
                 closed.append(call)
             else:
-                judged.append(await self._judge(call, *acting, reply, now))
+                judged.append(await self._judge(call, *acting, reply))
         return Verdict(begin=tuple(begin), judged=tuple(judged), closed=tuple(closed))
 
     @property
@@ -85,22 +83,28 @@ class Gate:
         """Whether the owner refused so often that this run's exits are closed."""
         return self.refusals >= self.means.limits.refusals
 
-    def _acting(self, call: Call) -> tuple[Tool, Any] | None:
-        """The tool and arguments of a call that may have to be asked about."""
+    async def _acting(self, call: Call) -> tuple[Tool, Any] | None:
+        """The tool and arguments of a call that may have to be asked about, as they would run."""
         if self.transcript.conversation.kind in _UNGATED or call.position >= self.means.limits.calls_per_turn:
             return None
         try:
             tool, arguments = self.toolbox.read(call, self.means.limits)
+            if not tool.asks and not (tool.exit and (self._closed or taint.tainted(self.transcript.label))):
+                return None
+            if tool.settle is not None:
+                arguments = await tool.settle(self._context(call), arguments)
         except ToolFailed:
             return None
-        concerns = tool.asks or (tool.exit and (self._closed or taint.tainted(self.transcript.label)))
-        return (tool, arguments) if concerns else None
+        return tool, arguments
 
-    async def _judge(self, call: Call, tool: Tool, arguments: Any, reply: Entry, now: datetime) -> Judged:
-        act = canonical(arguments)
+    def _context(self, call: Call) -> ToolContext:
+        return journal.context(self.means, call, run=self.run, agent=self.agent.name, label=self.transcript.label)
+
+    async def _judge(self, call: Call, tool: Tool, arguments: Any, reply: Entry) -> Judged:
+        act, now = canonical(arguments), self.means.clock.now()
         held = Held(rule=Rule.CHOICE) if tool.asks else await self._held(tool, act)
         question = Question(
-            id=self.next_id(),
+            id=self.means.store.next_id(),
             agent=self.agent.name,
             conversation=call.conversation,
             run=call.run,

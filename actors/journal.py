@@ -74,20 +74,23 @@ async def perform(
         if approved is not None:
             await means.store.ask(Commit((questions.start(approved.id, means.clock.now()),)))
         await means.store.hold(means.limits.lease_margin_seconds)
-    return await toolbox.perform(
-        ToolContext(
-            agent=agent,
-            call=call,
-            act=run.act,
-            hops=run.hops,
-            label=label,
-            now=means.clock.now(),
-            zone=means.zone,
-            ask=means.store.ask,
-            next_id=means.store.next_id,
-            redactor=means.redactor,
-            limits=means.limits,
-        )
+    return await toolbox.perform(context(means, call, run=run, agent=agent, label=label))
+
+
+def context(means: Means, call: Call, *, run: Run, agent: str, label: int) -> ToolContext:
+    """What a call may know and use."""
+    return ToolContext(
+        agent=agent,
+        call=call,
+        act=run.act,
+        hops=run.hops,
+        label=label,
+        now=means.clock.now(),
+        zone=means.zone,
+        ask=means.store.ask,
+        next_id=means.store.next_id,
+        redactor=means.redactor,
+        limits=means.limits,
     )
 
 

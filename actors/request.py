@@ -116,7 +116,7 @@ def entries_of(
             limit_characters=limits.quote_characters,
             origin=quote.get("from", ""),
         )
-        add("outside", list(shown.blocks), message.accepted_no)
+        add("outside", list(shown.blocks), 0 if quote.get("clean") else message.accepted_no)
     text = redactor.text(content.get("text", ""))
     if message.kind == "owner":
         add("owner", [time_block, *_text_blocks(text)], 0)

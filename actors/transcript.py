@@ -3,6 +3,7 @@
 One rule: it is only ever what the database holds. When a step fails it is thrown away and read again.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -17,6 +18,9 @@ from tools.model import Block
 from tools.outside import described
 from tools.private import texts_of
 from tools.taint import join
+
+_TIME_LINE = re.compile(r"\[\d{4}-\d\d-\d\d \w+ \d\d:\d\d [\w/+-]+\]")
+"""The house's own line in a message, which tells a model the time."""
 
 
 @attrs.define
@@ -116,10 +120,9 @@ class Transcript:
         newest = self._newest_owner
         for shown in self._shown:
             entry, calls = shown.entry, self._calls_of(shown.entry)
-            if entry.source != "outside" and entry is not newest:
-                blocks = shown.message["content"]
-                for block in blocks[1:] if entry.source == "owner" else blocks:  # the first is the house's time line
-                    if block["type"] == "text":
+            if (entry.source != "outside" or entry.label == 0) and entry is not newest:
+                for block in shown.message["content"]:
+                    if block["type"] == "text" and _TIME_LINE.fullmatch(block["text"]) is None:
                         yield block["text"]
                 for call in calls:
                     if call.tool != tool or call.question is not None or call.failed is not False:

@@ -63,7 +63,7 @@ class Conversation(_Record):
 
 @attrs.frozen(kw_only=True)
 class Message(_Record):
-    """What came in from outside a run. `label` 0 means the owner's own words; see the table for the rest."""
+    """What came in from outside a run. `label` 0: it derives from the owner's own words alone; see the table."""
 
     id: int
     conversation: int

@@ -84,8 +84,9 @@ class Tool:
     short for an owner who interrupts. `asks`: each call of it is a question to the owner, whose answer is its result.
 
     `check` raises ToolFailed for arguments that can't be carried out whatever happens, before anybody is asked about
-    them. `target` says what a call of some agent would change, if that has versions: a yes holds for the one it was
-    asked about.
+    them. `settle` makes of arguments that depend on when or where they are read (tomorrow, in an hour) ones that don't,
+    so that what he is shown is what runs; it raises ToolFailed too. `target` says what a call of some agent would
+    change, if that has versions: a yes holds for the one it was asked about.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Tool:
     stoppable: bool = False
     asks: bool = False
     check: Callable[[Any, Limits], None] | None = None
+    settle: Callable[[ToolContext, Any], Awaitable[Any]] | None = None
     target: Callable[[str, Any], Target] | None = None
 
     def spec(self) -> Block:

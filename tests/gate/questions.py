@@ -217,6 +217,26 @@ async def an_untainted_owner_is_never_asked(stage: Stage) -> None:
         assert len(it.world.left) == 6
 
 
+async def an_owner_who_is_reminded_and_has_jobs_is_never_asked(stage: Stage) -> None:
+    async with stage.open() as it:
+        reminder = use("set_reminder", {"when": "in 20m", "text": "water the 12 plants"})
+        job = use("make_job", {"title": "Eggs", "text": "Count the eggs.", "when": "every 2 hours"})
+        it.api.script(answer(reminder, job, note()), say("All set."))
+        await it.tell("Remind me of the 12 plants, and count the eggs", seen=0)
+        await it.settled(1)
+        it.api.script(answer(note("watered")), say("Time for the plants."))
+        it.clock.move(1200)
+        await it.settled(2)
+        for number in (3, 4):
+            it.api.script(say(f"{number} eggs."))
+            it.clock.move(7200)
+            await it.heard(f"{number} eggs.")
+        it.api.script(answer(note("7 eggs"), use("list_jobs", {})), answer(send("7 eggs of 7000")), say("Done."))
+        await it.tell("Note it and tell Anna", seen=0)
+        await it.unasked(runs=3)
+        assert it.world.left == ["anna: 7 eggs of 7000"]
+
+
 async def an_exit_beside_the_source_has_not_seen_it(stage: Stage) -> None:
     async with stage.open() as it:
         it.api.script(answer(look_up(), send("hi")), say("Both done."))

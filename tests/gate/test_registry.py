@@ -21,6 +21,16 @@ DECLARED = {
     "search_notes": (False, True, True),
     "list_notes": (False, True, True),
     "search_history": (False, True, True),
+    "set_reminder": (False, False, False),
+    "list_reminders": (False, True, True),
+    "change_reminder": (True, False, False),
+    "cancel_reminder": (True, False, False),
+    "make_job": (True, False, False),
+    "list_jobs": (False, True, True),
+    "pause_job": (True, False, False),
+    "resume_job": (True, False, False),
+    "change_job": (True, False, False),
+    "remove_job": (True, False, False),
     "ask_owner": (False, True, False),
 }
 """Every tool, and what it was decided to be: can it carry text away, can it bring in the owner's, or others' text?"""
@@ -51,8 +61,17 @@ def test_no_tool_is_decided_about_that_the_house_does_not_have() -> None:
 
 
 def test_whatever_changes_something_that_has_versions_says_so() -> None:
-    for tool in House.tools(SimpleNamespace(), "home"):  # type: ignore[arg-type]
-        assert (tool.target is not None) == (tool.name in {"write_note"})
+    exits = [tool for tool in House.tools(SimpleNamespace(), "home") if tool.exit]  # type: ignore[arg-type]
+    assert {tool.name for tool in exits if tool.target is None} == {"make_job"}  # it makes something new each time
+
+
+def test_whatever_depends_on_when_it_is_read_is_settled_before_the_owner_is_asked() -> None:
+    timed = [
+        tool
+        for tool in House.tools(SimpleNamespace(), "home")
+        if tool.exit and "when" in tool.arguments.__struct_fields__
+    ]  # type: ignore[arg-type]
+    assert timed and all(tool.settle is not None for tool in timed)
 
 
 def _calls(*rooms: str) -> Iterator[tuple[str, ast.Call]]:
@@ -81,16 +100,18 @@ def _strings(*rooms: str) -> Iterator[tuple[str, str]]:
 
 
 def test_the_owners_words_are_taken_in_in_one_place_only() -> None:
-    accepts = [(module, call) for module, call in _calls(*ROOMS) if _name(call) == "accept"]
+    accepts = [(module, _given(call, "outside")) for module, call in _calls(*ROOMS) if _name(call) == "accept"]
     clean = [
-        module for module, call in accepts
-        if not isinstance(outside := _given(call, "outside"), ast.Constant) or outside.value is not True
-    ]  # fmt: skip
-    # a question's outcome is as clean as the request that asked it, and is never of the owner's kind
-    assert sorted(set(clean)) == ["dreamwalker/api/messages.py", "storage/answers.py"]
-    assert len(clean) == 2
-    (outcome,) = [call for module, call in accepts if module == "storage/answers.py"]
-    assert "owner" not in ast.dump(_given(outcome, "kind") or outcome)
+        (m, outside) for m, outside in accepts if not isinstance(outside, ast.Constant) or outside.value is not True
+    ]
+    assert [module for module, outside in clean if isinstance(outside, ast.Constant)] == ["dreamwalker/api/messages.py"]
+    # everything else is as clean as what it derives from: a reminder, a job, its report, a question's outcome
+    derived = {(module, ast.unparse(outside)) for module, outside in clean if not isinstance(outside, ast.Constant)}  # type: ignore[arg-type]
+    assert derived == {
+        ("actors/firing.py", "thing.label > 0"),
+        ("actors/firing.py", "ended.label > 0"),
+        ("storage/answers.py", "question.label > 0"),
+    }
 
 
 def test_only_the_api_makes_a_message_of_the_owners_kind_and_only_placing_it_makes_an_entry_of_his() -> None:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import attrs
+import trio
 
 from dreamwalker.house import House
 from storage.answers import Answered
@@ -118,6 +119,19 @@ class Scene(Inside):
         if len(there) != count:
             raise Slip(f"{len(there)} questions are open instead of {count}; the run is {run.state}")
         return tuple(there)
+
+    async def questions_of(self, count: int, runs: int) -> tuple[Question, ...]:
+        """The questions that were put about one thing, of which the newest is open."""
+        await self.asked(1, runs)
+        found = await self.questions()
+        assert len(found) == count, found
+        return found
+
+    async def heard(self, text: str) -> None:
+        """Wait until a text stands in the home conversation."""
+        with trio.fail_after(20), self.house.live.watch(self.home) as watch:
+            while not any(text in said for said in await self.said()):
+                await watch.wait()
 
     async def unasked(self, runs: int = 1) -> Run:
         """Wait until the house rests, and see that nothing was asked. Raises Slip otherwise."""
