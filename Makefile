@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
-.PHONY: chat serve test test-all check format lint types layers bench kill lock clean
+.PHONY: chat serve test test-all check format lint types layers bench kill gate lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -18,6 +18,7 @@ test: .venv/ready
 test-all: check
 	$(BIN)/python -m pytest -m extra
 	$(MAKE) kill ROUNDS=10
+	$(MAKE) gate
 	$(MAKE) bench QUICK=1
 
 check: lint types layers test
@@ -41,6 +42,9 @@ bench: .venv/ready
 
 kill: .venv/ready
 	@$(BIN)/python -m tests.kill --rounds $(or $(ROUNDS),200) $(if $(SEED),--seed $(SEED))
+
+gate: .venv/ready
+	@$(BIN)/python -m tests.gate
 
 # The lock pins every package with its hashes and names no host.
 lock: .venv/ready

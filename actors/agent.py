@@ -109,11 +109,11 @@ class AgentActor:
         if conversation == EVERYWHERE:
             for work in self._working.values():
                 if work.conversing is not None:
-                    work.conversing.nudge.set()
+                    work.conversing.doorbell.ring()
         elif work_there := self._working.get(conversation):
             work_there.rung = True
             if work_there.conversing is not None:
-                work_there.conversing.nudge.set()
+                work_there.conversing.doorbell.ring()
         elif conversation not in self._stopping:
             work = self._working[conversation] = _Work()
             nursery.start_soon(self._drive, conversation, work)

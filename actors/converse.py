@@ -11,14 +11,18 @@ from datetime import datetime, timedelta
 import attrs
 import trio
 
-from storage import conversations, inbox
+from storage import conversations
 from storage.conversations import Load
-from storage.operation import Write
-from storage.records import Agent, Call, Entry, Message, Run
+from storage.records import Agent, Run
 from tools.model import ModelError, ModelReply
+from tools.questions import waits
 
 from . import journal
-from .request import ENDS_RUN, entries_of, go_on_after, opens_run, render_reply
+from .doorbell import Doorbell
+from .gate import Gate, Verdict
+from .performing import Performing
+from .placing import Placing
+from .request import ENDS_RUN, Rendered, go_on_after, render_reply
 from .spend import Reservation
 from .steps import Means, Steps
 from .transcript import Transcript
@@ -29,17 +33,15 @@ STOPPED_CALL = "Stopped by the owner before it was finished; it may or may not h
 
 
 class Conversing:
-    """One conversation being worked on."""
+    """One conversation being worked on. `doorbell` is rung when something may wait to be placed, or a wait be over."""
 
     def __init__(self, means: Means, agent: Callable[[], Agent], transcript: Transcript) -> None:
-        self._means, self._agent, self.transcript = means, agent, transcript
-        self._steps = Steps(means, agent, transcript)
+        self._means, self.transcript = means, transcript
         self.id = transcript.conversation.id
-        self.nudge = trio.Event()
-        """Set by whoever rings: something may wait to be placed, or a wait may be over."""
-        self._toolbox = self._steps.toolbox
-        self._begun_here: set[str] = set()
-        self._look = False  # there may be something to place that no ring will tell of any more
+        self.doorbell = Doorbell()
+        self._steps = Steps(means, agent, transcript)
+        self._placing = Placing(means, self._steps, self.doorbell)
+        self._performing = Performing(means, self._steps, self.doorbell)
 
     @property
     def stale(self) -> bool:
@@ -50,123 +52,56 @@ class Conversing:
     async def load(cls, means: Means, agent: Callable[[], Agent], id: int) -> "Conversing":
         """Read a conversation. A run that was being worked on is taken up again, which is committed first."""
         made = cls(means, agent, Transcript(await means.store.ask(Load(id))))
-        run = made.transcript.run
-        if run is not None and run.state == "open":
-            if run.attempt >= means.limits.resumes:
-                times = f"{run.attempt + 1} times" if run.attempt else "once"
-                await made._steps.end_early("failed", f"It was taken up {times} without getting on, and given up.")
-            else:
-                log.info("run %d is taken up again", run.id)
-                await made._steps.commit([], attrs.evolve(run, attempt=run.attempt + 1))
+        if (run := made.transcript.run) is not None:
+            run = await made._performing.hear(run)
+            if run.state == "open":
+                await made._take_up(run)
         return made
 
+    async def _take_up(self, run: Run) -> None:
+        if run.attempt >= self._means.limits.resumes:
+            times = f"{run.attempt + 1} times" if run.attempt else "once"
+            await self._steps.end_early("failed", f"It was taken up {times} without getting on, and given up.")
+        else:
+            log.info("run %d is taken up again", run.id)
+            await self._steps.commit([], attrs.evolve(run, attempt=run.attempt + 1))
+
     async def work(self) -> None:
-        """Go on until nothing is placed or open. Raises StorageError; NotAsExpected if it was stopped meanwhile."""
-        self._look = True
-        while not self.stale and await self._take_in():
-            await self._converse()
+        """Go on until nothing is placed or open, or only the owner's answer to a question lets it go on.
+
+        Raises StorageError; NotAsExpected if it was stopped meanwhile.
+        """
+        self.doorbell.remember()
+        while not self.stale and await self._placing.take_in() and await self._converse():
+            pass
 
     # -- the loop
 
-    async def _converse(self) -> None:
-        """Do what is unfinished, else ask the model, until it asks for nothing."""
-        while not self._steps.stale and (run := self.transcript.run) is not None:
-            if unfinished := self.transcript.unfinished():
-                await self._perform(unfinished)
+    async def _converse(self) -> bool:
+        """Do what is unfinished, else ask the model, until it asks for nothing. False if the owner has to decide."""
+        while not self.stale and (run := self.transcript.run) is not None:
+            if any(call.question is not None for call in self.transcript.unfinished()):
+                run = await self._performing.hear(run)
+            if begun := self.transcript.unfinished("begun"):
+                if run.state == "waiting":
+                    await self._steps.commit([], attrs.evolve(run, state="open", reason=None))
+                await self._performing.perform(begun)
                 continue
-            if run.state == "waiting":
-                await self._wait(run)
-            await self._place_waiting()
+            if asked := self.transcript.unfinished("asked"):
+                if await self._placing.go_on_without(asked):
+                    continue
+                if run.state != "waiting":
+                    reason = waits(tuple(call.question for call in asked if call.question is not None))
+                    await self._steps.commit([], attrs.evolve(run, state="waiting", reason=reason))
+                return False
+            if run.state == "waiting" and run.retry_at is not None:
+                await self._wait(run.retry_at)
+            await self._placing.place_waiting()
             if run.turn >= self._means.limits.turns:
                 await self._steps.end_early("failed", f"It came to no end within {run.turn} turns.")
-                return
+                return True
             await self._ask()
-
-    # -- placing
-
-    async def _take_in(self) -> bool:
-        """Place what waits. False when there is nothing left to do."""
-        while self.transcript.run is None:
-            if not await self._place_waiting():
-                return False
         return True
-
-    async def _place_waiting(self) -> bool:
-        """Place the messages that wait, up to a "fresh context", which waits for the run's end. True if any was.
-
-        Whoever accepts a message rings, so without a ring there is nothing new, and no need to look.
-        """
-        if not (self._look or self.nudge.is_set()):
-            return False
-        self.nudge, self._look = trio.Event(), False
-        waiting = await self._means.store.ask(inbox.Unplaced(self.id))
-        batch: list[Message] = []
-        for message in waiting:
-            if message.kind == "fresh":
-                self._look = True  # what comes after it is placed later
-                if not batch and self.transcript.run is None:
-                    await self._draw_line(message)
-                    return True
-                break
-            batch.append(message)
-        if batch:
-            await self._place(batch)
-        return bool(batch)
-
-    async def _place(self, batch: list[Message]) -> None:
-        means, now, run, opening = self._means, self._means.clock.now(), self.transcript.run, None
-        if run is None and (openers := [m for m in batch if opens_run(m)]):
-            run = opening = Run(
-                id=means.store.next_id(),
-                conversation=self.id,
-                act=openers[0].act,
-                hops=max(m.hops for m in openers),
-                asked_by=None,
-                state="open",
-                turn=0,
-                attempt=0,
-                retries=0,
-                asked=0,
-                retry_at=None,
-                reason=None,
-                opened_at=now,
-                closed_at=None,
-                no=0,
-            )
-        writes: list[Write] = []
-        for message in batch:
-            entries = self._shown(message, run, now)
-            writes.extend(conversations.add(entry) for entry in entries)
-            writes.append(inbox.place(message.id, entries[-1].seq, None if run is None else run.id))
-            self.transcript.add(entries)
-        if run is None:
-            await self._steps.commit(writes, None)
-        else:
-            await self._steps.commit_asking(writes, run, opening=opening is not None)
-
-    async def _draw_line(self, message: Message) -> None:
-        """Place a "fresh context": later requests hold nothing up to and with it."""
-        (entry,) = self._shown(message, None, self._means.clock.now())
-        writes = [
-            conversations.add(entry),
-            inbox.place(message.id, entry.seq, None),
-            conversations.start_fresh(self.id, entry.seq + 1),
-        ]
-        await self._steps.commit(writes, None)
-        self.transcript.add([entry])
-        self.transcript.start_fresh(entry.seq + 1)
-
-    def _shown(self, message: Message, run: Run | None, now: datetime) -> tuple[Entry, ...]:
-        means = self._means
-        return entries_of(
-            message,
-            seq=self.transcript.last_seq + 1,
-            run=run,
-            now=now,
-            zone=means.zone,
-            redactor=means.redactor,
-            limits=means.limits,
-        )
 
     # -- asking
 
@@ -206,15 +141,38 @@ class Conversing:
             redactor=means.redactor,
             limits=means.limits,
         )
-        writes = [*means.guard.settle(reservation, reply.usage), *(journal.begun(call) for call in rendered.calls)]
+        verdict = await self._judge(rendered, run)
         entries = [] if rendered.entry is None else [rendered.entry]
         if reply.stop_reason == "pause_turn" and rendered.entry is not None and not rendered.calls:
             entries.append(go_on_after(rendered.entry))
+        writes = [
+            *means.guard.settle(reservation, reply.usage),
+            *(journal.begun(call) for call in verdict.begin),
+            *(conversations.add(entry) for entry in entries),
+        ]
         got_on = _after_reply(attrs.evolve(run, turn=run.turn + 1, attempt=0, retries=0), reply, now)
-        await self._steps.commit([*writes, *(conversations.add(entry) for entry in entries)], got_on)
+        calls = rendered.calls
+        if verdict.all_begin:
+            await self._steps.commit(writes, got_on)
+        else:
+            calls = await self._steps.commit_reply(writes, got_on, verdict)
         self.transcript.add(entries)
-        self.transcript.begin(rendered.calls)
-        self._begun_here.update(call.key for call in rendered.calls)
+        self.transcript.begin(calls)
+        self._performing.begun(calls)
+
+    async def _judge(self, rendered: Rendered, run: Run) -> Verdict:
+        """Which of a reply's calls may begin, by the transcript as the model saw it."""
+        if rendered.entry is None or not rendered.calls:
+            return Verdict(begin=(), judged=(), closed=())
+        gate = Gate(
+            means=self._means,
+            toolbox=self._steps.toolbox,
+            transcript=self.transcript,
+            run=run,
+            agent=self._steps.agent,
+            refusals=await self._performing.refusals(run),
+        )
+        return await gate.judge(rendered.entry, rendered.calls)
 
     async def _try_later(self, error: ModelError, reservation: Reservation) -> None:
         """Commit when the next try is due, or that there is none."""
@@ -233,82 +191,23 @@ class Conversing:
         )
         await self._steps.commit(settled, waiting)
 
-    async def _wait(self, run: Run) -> None:
+    async def _wait(self, retry_at: datetime) -> None:
         """Wait until the next try is due or somebody rings."""
         async with trio.open_nursery() as nursery:
 
             async def rung() -> None:
-                await self.nudge.wait()
+                await self.doorbell.wait()
                 nursery.cancel_scope.cancel()
 
             nursery.start_soon(rung)
-            if run.retry_at is None:
-                await trio.sleep_forever()
-            else:
-                await self._means.clock.sleep_until(run.retry_at)
+            await self._means.clock.sleep_until(retry_at)
             nursery.cancel_scope.cancel()
-
-    # -- calls
-
-    async def _perform(self, calls: list[Call]) -> None:
-        """Carry out calls side by side, each result committed as it comes."""
-        scopes = {call.position: trio.CancelScope() for call in calls}
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(
-                self._heed_interrupts, [scopes[call.position] for call in calls if self._stoppable(call)]
-            )
-            async with trio.open_nursery() as side_by_side:
-                for call in calls:
-                    side_by_side.start_soon(self._call, call, scopes[call.position])
-            nursery.cancel_scope.cancel()
-
-    async def _heed_interrupts(self, scopes: list[trio.CancelScope]) -> None:
-        """Stop what can be stopped when the owner sends a message that says so."""
-        while scopes:
-            await self.nudge.wait()
-            waiting = await self._means.store.ask(inbox.Unplaced(self.id))
-            if any(message.interrupt for message in waiting):
-                for scope in scopes:
-                    scope.cancel()
-                return
-            self.nudge, self._look = trio.Event(), True
-
-    def _stoppable(self, call: Call) -> bool:
-        tool = self._toolbox.find(call.tool)
-        return tool is not None and tool.stoppable
-
-    async def _call(self, call: Call, interrupted: trio.CancelScope) -> None:
-        last = self.transcript.last
-        assert last is not None and self.transcript.run is not None
-        outcome = journal.interrupted(call)
-        with interrupted:
-            outcome = await journal.perform(
-                self._means,
-                self._toolbox,
-                call,
-                run=self.transcript.run,
-                agent=self._agent().name,
-                label=last.label,
-                begun_here=call.key in self._begun_here,
-            )
-        now = self._means.clock.now()
-        finished = journal.finished(call, outcome, now)
-        self.transcript.finish(finished)
-        writes = [journal.finish(call, outcome, now), *outcome.writes]
-        run = attrs.evolve(self.transcript.run, attempt=0)
-        if self.transcript.unfinished():
-            no = await self._steps.commit(writes, run, outcome.bells)
-        else:
-            no = await self._steps.commit_asking(writes, run, bells=outcome.bells)
-        self.transcript.finish(attrs.evolve(finished, no=no, label=no if outcome.outside else 0))
 
 
 def _after_reply(run: Run, reply: ModelReply, now: datetime) -> Run:
     """The run's state after a reply: it goes on with calls and pauses, else it is done or failed."""
     if (reason := ENDS_RUN.get(reply.stop_reason)) is not None:
         return attrs.evolve(run, state="failed", reason=reason, closed_at=now)
-    if reply.stop_reason == "pause_turn":
-        return run
-    if any(not isinstance(part, str) for part in reply.blocks):
+    if reply.stop_reason == "pause_turn" or any(not isinstance(part, str) for part in reply.blocks):
         return run
     return attrs.evolve(run, state="done", closed_at=now)

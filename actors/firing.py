@@ -2,6 +2,9 @@
 
 One rule: a slot's fate, what it sets going and its push are one commit, and nothing here reads a clock or a row: the
 same slot always makes the same commit.
+
+All that comes up is framed as text from outside; its label is as clean as what it derives from. So whoever is only
+reminded, and has jobs that only know what he told them, has nothing from outside about.
 """
 
 from collections.abc import Callable
@@ -14,7 +17,7 @@ from storage import conversations, inbox, slots, things
 from storage.operation import Bell, Commit, Write
 from storage.pushes import WAITS
 from storage.records import Fate, Thing
-from storage.slots import EndedRun
+from storage.slots import EndedRun, Report
 from storage.text import dumps, loads
 from storage.things import Due
 from tools.catchup import Verdict
@@ -50,7 +53,7 @@ class Firing:
     pushes: Pushes
     limits: Limits
 
-    def come_up(self, due: Due, verdict: Verdict, reports: tuple[Fate, ...], now: datetime) -> Commit:
+    def come_up(self, due: Due, verdict: Verdict, reports: tuple[Report, ...], now: datetime) -> Commit:
         """What a verdict says becomes of a thing's slots. `reports`: a job's earlier ones, oldest first."""
         thing = due.thing
         writes: list[Write] = []
@@ -93,7 +96,7 @@ class Firing:
             digest="",
             kind="reminder",
             body=dumps({"text": text, "source": "REMINDER", "from": f"reminder {thing.id}"}),
-            outside=True,
+            outside=thing.label > 0,
             now=now,
             cause=f"thing:{thing.id}",
             act=key,
@@ -106,11 +109,16 @@ class Firing:
         return [slots.add(fate), *accepted.writes, *push], (*accepted.bells, WAITS)
 
     def _run(
-        self, thing: Thing, slot: Slot, reports: tuple[Fate, ...], now: datetime
+        self, thing: Thing, slot: Slot, reports: tuple[Report, ...], now: datetime
     ) -> tuple[list[Write], tuple[Bell, ...]]:
         key, conversation, zone = key_of(thing.id, slot.name), self.next_id(), zone_named(thing.zone)
         earlier = [
-            {"from": f"its report of {said(report.at, zone)}", "text": report.report, "source": "JOB"}
+            {
+                "from": f"its report of {said(report.at, zone)}",
+                "text": report.text,
+                "source": "JOB",
+                "clean": report.label == 0,
+            }
             for report in reports
         ]
         accepted = inbox.accept(
@@ -121,7 +129,7 @@ class Firing:
             digest="",
             kind="job",
             body=dumps({"text": thing.text, "source": "TASK", "from": f"the job “{thing.title}”", "quotes": earlier}),
-            outside=True,
+            outside=thing.label > 0,
             now=now,
             cause=f"thing:{thing.id}",
             act=key,
@@ -159,7 +167,7 @@ class Firing:
             digest="",
             kind="notice",
             body=dumps({"text": told, "source": "JOB", "from": f"job {ended.thing} “{ended.title}”, run of {when}"}),
-            outside=True,
+            outside=ended.label > 0,
             now=now,
             cause=key,
             act=key,

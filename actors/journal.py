@@ -10,10 +10,11 @@ from zoneinfo import ZoneInfo
 
 import attrs
 
-from storage import calls
+from storage import calls, questions
 from storage.errors import OverBudget
-from storage.operation import Write
-from storage.records import Call, Run
+from storage.operation import Commit, Write
+from storage.records import Call, Question, Run
+from storage.text import dumps
 from tools.contract import ToolContext
 from tools.limits import Limits
 from tools.redact import Redactor
@@ -46,49 +47,83 @@ def begun(call: Call) -> Write:
 
 
 async def perform(
-    means: Means, toolbox: Toolbox, call: Call, *, run: Run, agent: str, label: int, begun_here: bool
+    means: Means,
+    toolbox: Toolbox,
+    call: Call,
+    *,
+    run: Run,
+    agent: str,
+    label: int,
+    begun_here: bool,
+    approved: Question | None = None,
 ) -> Outcome:
-    """Carry out a call whose begun row is committed. `begun_here`: by this very process, so nothing was cut short."""
+    """Carry out a call whose begun row is committed. `begun_here`: by this very process, so nothing was cut short.
+
+    `approved` is the question that the owner said yes to: then what he was shown is carried out. If it can't be
+    repeated, that it starts is committed first, so that a yes is neither lost to a restart nor carried out twice.
+    """
     tool = toolbox.find(call.tool)
     if call.position >= means.limits.calls_per_turn:
-        return _failed(call, f"More than {means.limits.calls_per_turn} calls at once; this one was not carried out.")
+        return failed(call, f"More than {means.limits.calls_per_turn} calls at once; this one was not carried out.")
+    if approved is not None:
+        call, label = attrs.evolve(call, arguments=approved.act), approved.label
+        begun_here = approved.started_at is None
     if tool is not None and not tool.repeatable:
         if not begun_here:
-            return _failed(call, CUT_SHORT)
+            return failed(call, CUT_SHORT)
+        if approved is not None:
+            await means.store.ask(Commit((questions.start(approved.id, means.clock.now()),)))
         await means.store.hold(means.limits.lease_margin_seconds)
-    return await toolbox.perform(
-        ToolContext(
-            agent=agent,
-            call=call,
-            act=run.act,
-            hops=run.hops,
-            label=label,
-            now=means.clock.now(),
-            zone=means.zone,
-            ask=means.store.ask,
-            next_id=means.store.next_id,
-            redactor=means.redactor,
-            limits=means.limits,
-        )
+    return await toolbox.perform(context(means, call, run=run, agent=agent, label=label))
+
+
+def context(means: Means, call: Call, *, run: Run, agent: str, label: int) -> ToolContext:
+    """What a call may know and use."""
+    return ToolContext(
+        agent=agent,
+        call=call,
+        act=run.act,
+        hops=run.hops,
+        label=label,
+        now=means.clock.now(),
+        zone=means.zone,
+        ask=means.store.ask,
+        next_id=means.store.next_id,
+        redactor=means.redactor,
+        limits=means.limits,
     )
 
 
 def finish(call: Call, outcome: Outcome, now: datetime) -> Write:
     """The write that gives a call its result."""
-    return calls.finish_with(call, outcome.shown, failed=outcome.failed, outside=outcome.outside, label=0, now=now)
+    return calls.finish_with(
+        call, outcome.shown, failed=outcome.failed, outside=outcome.outside, label=0, now=now, parts=_parts(outcome)
+    )
 
 
 def finished(call: Call, outcome: Outcome, now: datetime) -> Call:
     """The call with its result; the commit gives it its number and label."""
-    return attrs.evolve(call, state="finished", result=outcome.shown, failed=outcome.failed, finished_at=now)
+    return attrs.evolve(
+        call,
+        state="finished",
+        result=outcome.shown,
+        failed=outcome.failed,
+        finished_at=now,
+        outside=_parts(outcome),
+    )
+
+
+def _parts(outcome: Outcome) -> str | None:
+    return dumps(outcome.parts) if outcome.parts else None
 
 
 def interrupted(call: Call) -> Outcome:
     """The outcome of a call that was stopped because the owner interrupted."""
-    return _failed(call, INTERRUPTED)
+    return failed(call, INTERRUPTED)
 
 
-def _failed(call: Call, text: str) -> Outcome:
+def failed(call: Call, text: str) -> Outcome:
+    """The outcome of a call that was not carried out, or not known to be, for a reason of the house."""
     shown = calls.result_block(call, [{"type": "text", "text": text}], failed=True)
     return Outcome(shown=shown, failed=True, outside=False)
 

@@ -13,8 +13,7 @@ import trio
 
 from storage.errors import Duplicate, NotAsExpected, StorageError
 from storage.operation import Commit
-from storage.records import Fate
-from storage.slots import EndedRuns, Reports
+from storage.slots import EndedRuns, Report, Reports
 from storage.things import Due, ReckonedOtherwise, Upcoming
 from tools.catchup import RETIRED, STILL_RUNNING, judge
 from tools.limits import Limits
@@ -123,7 +122,7 @@ class Scheduler:
         thing, now, limits = due.thing, self._means.clock.now(), self._means.limits
         held = RETIRED if due.retired else STILL_RUNNING if thing.running is not None else None
         verdict = judge(schedule_of(thing), thing.reached_at, now, held=held, slots_max=limits.slots_at_once)
-        reports: tuple[Fate, ...] = ()
+        reports: tuple[Report, ...] = ()
         if thing.kind == "job" and verdict.now is not None:
             reports = await self._means.store.ask(Reports(thing.id, limits.reports_shown))
         return self._firing.come_up(due, verdict, reports, now)

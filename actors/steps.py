@@ -9,16 +9,20 @@ from zoneinfo import ZoneInfo
 
 import attrs
 
-from storage import inbox, runs
+from storage import calls, inbox, runs
+from storage.answers import Reply
 from storage.errors import OverBudget
 from storage.operation import Bell, Commit, Write
-from storage.records import Agent, Run
+from storage.records import Agent, Call, Run
 from tools.limits import Limits
+from tools.questions import CLOSED, TOO_MANY, same, tell, waits
 from tools.redact import Redactor
+from tools.taint import Mode
 from tools.toolbox import Toolbox
 
 from . import journal
 from .clock import Clock
+from .gate import Verdict
 from .live import Live
 from .request import build
 from .spend import Guard, Reservation
@@ -29,7 +33,7 @@ FAILED_CALL = "The run ended before this was finished; it may or may not have ta
 
 
 class Means(Protocol):
-    """What a conversation works with. `zone` and `default_model` are the owner's present choices."""
+    """What a conversation works with. `zone`, `default_model` and `ask_mode` are the owner's present choices."""
 
     store: Store
     guard: Guard
@@ -43,6 +47,8 @@ class Means(Protocol):
     def zone(self) -> ZoneInfo: ...
     @property
     def default_model(self) -> str: ...
+    @property
+    def ask_mode(self) -> Mode: ...
     def toolbox(self, conversation_kind: str) -> Toolbox: ...
 
 
@@ -58,6 +64,11 @@ class Steps:
         self.toolbox = means.toolbox(transcript.conversation.kind)
         self.reservation: Reservation | None = None
         self.stale = False
+
+    @property
+    def agent(self) -> Agent:
+        """The agent as its row stands now."""
+        return self._agent()
 
     async def commit(
         self, writes: Iterable[Write], run: Run | None, bells: tuple[Bell, ...] = (), *, opening: bool = False
@@ -86,6 +97,30 @@ class Steps:
             return await self.commit(writes, waiting, bells, opening=opening)
         self.reservation = reservation
         return no
+
+    async def commit_reply(self, writes: Iterable[Write], run: Run, verdict: Verdict) -> tuple[Call, ...]:
+        """Commit a reply some of whose calls the gate looked at; returns all its calls as they stand after it."""
+        means, now = self._means, self._means.clock.now()
+        refused = [
+            write
+            for call in verdict.closed
+            for write in (journal.begun(call), calls.finish(call, text=CLOSED, failed=True, now=now))
+        ]
+        replied = await means.store.ask(
+            Reply(
+                run=run,
+                writes=(*writes, *refused),
+                judged=verdict.judged,
+                open_max=means.limits.questions_open,
+                same=same,
+                too_many=TOO_MANY,
+                waits=waits,
+                tell=tell,
+                now=now,
+            )
+        )
+        self.transcript.run = replied.run
+        return replied.calls
 
     def _reserve(self, run: Run) -> tuple[Reservation, Run]:
         """The money for the request that the transcript asks now, and the run as it stands then."""

@@ -3,7 +3,10 @@
 One rule: it is only ever what the database holds. When a step fails it is thrown away and read again.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
 
 import attrs
 
@@ -12,7 +15,12 @@ from storage.conversations import Loaded
 from storage.records import Call, Conversation, Entry, Run
 from storage.text import loads
 from tools.model import Block
+from tools.outside import described
+from tools.private import texts_of
 from tools.taint import join
+
+_TIME_LINE = re.compile(r"\[\d{4}-\d\d-\d\d \w+ \d\d:\d\d [\w/+-]+\]")
+"""The house's own line in a message, which tells a model the time."""
 
 
 @attrs.define
@@ -64,11 +72,15 @@ class Transcript:
 
     # -- asking it
 
-    def unfinished(self) -> list[Call]:
-        """The calls of the open run's newest turn that have no result yet."""
+    def unfinished(self, *states: str) -> list[Call]:
+        """The calls of the open run's newest turn that have no result yet, all or those in some states.
+
+        Turn 0 is what a run does before the model is asked: what a late yes set going.
+        """
         if self.run is None:
             return []
-        return [call for call in self._calls.get((self.run.id, self.run.turn), []) if call.result is None]
+        calls = self._calls.get((self.run.id, self.run.turn), [])
+        return [call for call in calls if call.result is None and (not states or call.state in states)]
 
     @property
     def label(self) -> int:
@@ -81,6 +93,57 @@ class Transcript:
     def last(self) -> Entry | None:
         """The newest entry that a request made now would hold."""
         return self._shown[-1].entry if self._shown else None
+
+    # -- what the gate asks
+
+    @property
+    def _newest_owner(self) -> Entry | None:
+        return next((shown.entry for shown in reversed(self._shown) if shown.entry.source == "owner"), None)
+
+    @property
+    def seen_no(self) -> int:
+        """The newest commit that the owner had seen when he wrote his newest message here, 0 if there is none."""
+        newest = self._newest_owner
+        return newest.seen_no or 0 if newest is not None else 0
+
+    @property
+    def newest_owner_text(self) -> str:
+        """What the owner said last."""
+        newest = self._newest_owner
+        return "" if newest is None else "\n".join(block["text"] for block in loads(newest.shown))
+
+    def own_texts(self, tool: str) -> Iterator[str]:
+        """What is not from outside in a request made now, but for the owner's newest message.
+
+        What went out through `tool` already, without a question, is left out: it is where it would go again.
+        """
+        newest = self._newest_owner
+        for shown in self._shown:
+            entry, calls = shown.entry, self._calls_of(shown.entry)
+            if (entry.source != "outside" or entry.label == 0) and entry is not newest:
+                for block in shown.message["content"]:
+                    if block["type"] == "text" and _TIME_LINE.fullmatch(block["text"]) is None:
+                        yield block["text"]
+                for call in calls:
+                    if call.tool != tool or call.question is not None or call.failed is not False:
+                        yield from texts_of(_arguments(call))
+            for call in calls:
+                outside = _outside_parts(call)
+                content = loads(call.result)["content"] if call.result is not None else []
+                yield from (block["text"] for at, block in enumerate(content) if at not in outside)
+
+    def outside_sources(self, above: int) -> Iterator[dict[str, str]]:
+        """Which texts from outside with a label above a number a request made now holds: what, whence and when."""
+        for shown in self._shown:
+            entry = shown.entry
+            if entry.source == "outside" and entry.label > above:
+                yield from _sources([block["text"] for block in shown.message["content"]], entry.at)
+            for call in self._calls_of(entry):
+                if call.label > above and call.result is not None and call.finished_at is not None:
+                    content = loads(call.result)["content"]
+                    yield from _sources([content[at]["text"] for at in _outside_parts(call)], call.finished_at)
+
+    # -- what a model is asked
 
     def messages(self) -> tuple[tuple[Block, ...], int, int]:
         """The messages of a request made now, how many of them the request before had, and their size in bytes.
@@ -106,7 +169,8 @@ class Transcript:
         self._shown.append(_Shown(entry, message, len(entry.shown.encode())))
 
     def _calls_of(self, entry: Entry) -> list[Call]:
-        if entry.kind != "reply" or entry.run is None or entry.turn is None:
+        """The calls that an entry asked for, or, if it is an outcome, that it set going."""
+        if entry.run is None or entry.turn is None:
             return []
         return self._calls.get((entry.run, entry.turn), [])
 
@@ -116,11 +180,31 @@ class Transcript:
             texts = [call.result for call in calls]
             assert all(text is not None for text in texts), "a request was built while a call was unfinished"
             results = [loads(text) for text in texts if text is not None]
+            if calls[0].turn == 0:  # no tool use asked for it: its result is shown as it is
+                results = [block for result in results for block in result["content"]]
             self._results[key] = (
                 {"role": "user", "content": results},
                 sum(len(text.encode()) for text in texts if text is not None),
             )
         return self._results[key]
+
+
+def _arguments(call: Call) -> Any:
+    try:
+        return loads(call.arguments)
+    except ValueError:
+        return call.arguments
+
+
+def _outside_parts(call: Call) -> list[int]:
+    parts: list[int] = loads(call.outside) if call.outside is not None else []
+    return parts
+
+
+def _sources(texts: list[str], at: datetime) -> Iterator[dict[str, str]]:
+    """Each block of outside text that opens with our remark, once."""
+    for what, origin in dict.fromkeys(found for text in texts if (found := described(text)) is not None):
+        yield {"what": what, "origin": origin, "at": at.isoformat()}
 
 
 def use_block(run: int, turn: int, position: int, name: str, arguments: dict[str, object]) -> Block:

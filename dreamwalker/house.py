@@ -12,6 +12,7 @@ import trio
 
 from actors.agent import EVERYWHERE, AgentActor
 from actors.clock import Clock
+from actors.decisions import Decisions
 from actors.live import Live
 from actors.pusher import Pusher
 from actors.scheduler import Scheduler
@@ -28,7 +29,7 @@ from actors.supervisor import (
     Strategy,
     Supervisor,
 )
-from storage import inbox, pushes, runs, things
+from storage import answers, inbox, pushes, runs, things
 from storage.conversations import Agents, EnsureAgent
 from storage.operation import Bell
 from storage.records import Agent
@@ -42,8 +43,10 @@ from tools.model import Model
 from tools.notes import NOTE_TOOLS
 from tools.phone import Phone, hash_of
 from tools.pushing import Outbox, effects
+from tools.questions import ASK_OWNER
 from tools.redact import Redactor
 from tools.reminders import REMINDER_TOOLS
+from tools.taint import Mode
 from tools.toolbox import Toolbox
 
 from .settings import Chosen, chosen, judge
@@ -86,6 +89,7 @@ class House:
         self.store = Store(furnishing.store, ring=self._ring, busy=self._busy, formerly=formerly)
         self.chosen = Chosen(zone=furnishing.zone)
         self.guard = Guard(furnishing.model, furnishing.prices, self._purse)
+        self.decisions = Decisions(self)
         self.agents: dict[str, Agent] = {}
         self.homes: dict[str, int] = {}
         """The home conversation of each agent."""
@@ -109,16 +113,25 @@ class House:
         return self._furnishing.default_model
 
     @property
+    def ask_mode(self) -> Mode:
+        """How much the owner wants to be asked."""
+        return self.chosen.ask
+
+    @property
     def redactor(self) -> Redactor:
         """Takes the server's present secrets out of text."""
         return self._furnishing.redactor()
 
-    def toolbox(self, conversation_kind: str) -> Toolbox:
-        """The tools of a kind of conversation. A job's run has none that reads anything outside its job."""
+    def tools(self, conversation_kind: str) -> tuple[Tool, ...]:
+        """Every tool of a kind of conversation. A job's run has none that reads anything outside its job."""
         if conversation_kind == "job":
-            return Toolbox((), self.redactor)
-        tools = (*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS, *self._furnishing.more_tools)
-        return Toolbox(tools, self.redactor)
+            return ()
+        tools = (*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS, ASK_OWNER)
+        return (*tools, *self._furnishing.more_tools)
+
+    def toolbox(self, conversation_kind: str) -> Toolbox:
+        """The tools of a kind of conversation, ready for use."""
+        return Toolbox(self.tools(conversation_kind), self.redactor)
 
     @property
     def phone(self) -> Phone | None:
@@ -215,6 +228,8 @@ class House:
             EnsureAgent(name=MAIN_AGENT, job=MAIN_JOB, instructions="", id=self.store.next_id(), now=self.clock.now())
         )
         self.homes[MAIN_AGENT] = home.id
+        keeper = self.decisions
+        await supervisor.add(Child(name="questions", start=keeper.run, ask_to_stop=keeper.mailbox.close))
         for agent in await self.store.ask(Agents()):
             self.agents[agent.name] = agent
             actor = self._actors[agent.name] = AgentActor(self, lambda name=agent.name: self.agents[name])  # type: ignore[misc]
@@ -235,6 +250,9 @@ class House:
     def _ring(self, bell: Bell) -> None:
         if bell.topic == inbox.LIVE:
             self.live.changed(bell.key)
+            return
+        if bell.topic == answers.EXPIRY:
+            self.decisions.mailbox.ring(bell.key)
             return
         if bell.topic in (things.SCHEDULE, runs.ENDED):
             self.scheduler.mailbox.ring(0)

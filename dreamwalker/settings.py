@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import attrs
 
+from tools.taint import Mode
+
 NANO = 1_000_000_000
 """Nano-dollars in a dollar."""
 
@@ -23,6 +25,7 @@ class Chosen:
     zone: ZoneInfo
     day_limit: int = 5 * NANO
     month_limit: int = 50 * NANO
+    ask: Mode = Mode.SINCE_MESSAGE
     pushes: bool = True
     """Whether anything is pushed to the phone, if there is one."""
     snooze_minutes: int = 10
@@ -34,6 +37,7 @@ class Chosen:
             "zone": self.zone.key,
             "day_limit_dollars": self.day_limit / NANO,
             "month_limit_dollars": self.month_limit / NANO,
+            "ask": self.ask.value,
             "pushes": self.pushes,
             "snooze_minutes": self.snooze_minutes,
         }
@@ -53,6 +57,10 @@ def judge(name: str, value: Any) -> Any:
         case "day_limit_dollars" | "month_limit_dollars":
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1_000_000:
                 raise BadSetting(f"{name} is a number of dollars from 0 to 1,000,000; not {value!r}")
+            return value
+        case "ask":
+            if value not in [mode.value for mode in Mode]:
+                raise BadSetting(f'ask is "since-message" or "strict"; not {value!r}')
             return value
         case "pushes":
             if not isinstance(value, bool):
@@ -77,4 +85,6 @@ def chosen(rows: dict[str, Any], zone: ZoneInfo) -> Chosen:
         made = attrs.evolve(made, day_limit=round(rows["day_limit_dollars"] * NANO))
     if "month_limit_dollars" in rows:
         made = attrs.evolve(made, month_limit=round(rows["month_limit_dollars"] * NANO))
+    if "ask" in rows:
+        made = attrs.evolve(made, ask=Mode(rows["ask"]))
     return made

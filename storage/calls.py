@@ -11,8 +11,8 @@ from .records import Call
 from .text import dumps
 
 _BEGIN = """
-INSERT INTO calls (run, turn, position, conversation, tool, arguments, state, label, began_at, no)
-VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, :no)
+INSERT INTO calls (run, turn, position, conversation, tool, arguments, state, label, began_at, question, no)
+VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, :no)
 """
 
 
@@ -22,7 +22,7 @@ def begin(call: Call) -> Write:
         _BEGIN,
         (
             call.run, call.turn, call.position, call.conversation, call.tool, call.arguments, call.state,
-            call.began_at,
+            call.began_at, call.question,
         ),
         what="begin the call",
     )  # fmt: skip
@@ -47,16 +47,21 @@ def result_block(call: Call, content: list[dict[str, Any]], *, failed: bool) -> 
 
 _FINISH = """
 UPDATE calls SET state = 'finished', result = ?, failed = ?, label = CASE WHEN ? THEN :no ELSE ? END,
-    finished_at = ?, no = :no
+    outside = ?, finished_at = ?, no = :no
 WHERE run = ? AND turn = ? AND position = ? AND state IN ('begun', 'asked')
 """
 
 
-def finish_with(call: Call, result: str, *, failed: bool, outside: bool, label: int, now: datetime) -> Write:
-    """Give a call its result. `outside`: the result brings in text from outside, so its label is this commit."""
+def finish_with(
+    call: Call, result: str, *, failed: bool, outside: bool, label: int, now: datetime, parts: str | None = None
+) -> Write:
+    """Give a call its result. `outside`: the result brings in text from outside, so its label is this commit.
+
+    `parts`: which parts of its content are that text, as a JSON list.
+    """
     return Write(
         _FINISH,
-        (result, failed, outside, label, now, call.run, call.turn, call.position),
+        (result, failed, outside, label, parts, now, call.run, call.turn, call.position),
         what="finish the call",
     )
 
@@ -65,3 +70,25 @@ def finish(call: Call, *, text: str, failed: bool, now: datetime) -> Write:
     """Give a call a result that is one of our own fixed texts."""
     shown = result_block(call, [{"type": "text", "text": text}], failed=failed)
     return finish_with(call, shown, failed=failed, outside=False, label=0, now=now)
+
+
+_DETACH = """
+UPDATE calls SET state = 'detached', result = ?, no = :no
+WHERE run = ? AND turn = ? AND position = ? AND state = 'asked'
+"""
+
+
+def detach(call: Call, shown: str) -> Write:
+    """Let a run go on without the outcome of a call: `shown` stands in its place, and a message will bring it."""
+    return Write(_DETACH, (shown, call.run, call.turn, call.position), what="the call is still asked about")
+
+
+_APPROVE = """
+UPDATE calls SET state = 'begun', began_at = ?, no = :no
+WHERE run = ? AND turn = ? AND position = ? AND state = 'asked'
+"""
+
+
+def approve(call: Call, now: datetime) -> Write:
+    """Begin a call that was asked about."""
+    return Write(_APPROVE, (now, call.run, call.turn, call.position), what="begin the call that was asked about")

@@ -8,7 +8,7 @@ from datetime import datetime
 import attrs
 
 from .operation import Operation, Read, Reader, Row, Transaction, Write
-from .records import Agent, Call, Conversation, Entry, Message, Run
+from .records import Agent, Call, Conversation, Entry, Message, Question, Run
 
 _HEAD = f"SELECT {Conversation.columns()} FROM conversations WHERE id = ?"
 _BY_MAKER = f"SELECT {Conversation.columns()} FROM conversations WHERE made_by = ?"
@@ -71,7 +71,7 @@ class FindConversation(Read[Conversation | None]):
 
 @attrs.frozen(kw_only=True)
 class Loaded:
-    """All that an agent needs to go on with a conversation. `calls` are those of the replies among `entries`."""
+    """All that an agent needs to go on with a conversation. `calls` are those of the `entries` that have a turn."""
 
     conversation: Conversation
     entries: tuple[Entry, ...]
@@ -83,7 +83,7 @@ class Loaded:
 _ENTRIES = f"SELECT {Entry.columns()} FROM entries WHERE conversation = ? AND seq >= ? ORDER BY seq"
 _CALLS = f"""
 SELECT {Call.columns()} FROM calls WHERE conversation = ? AND run IN
-    (SELECT run FROM entries WHERE conversation = ? AND seq >= ? AND kind = 'reply')
+    (SELECT run FROM entries WHERE conversation = ? AND seq >= ? AND turn IS NOT NULL)
 ORDER BY run, turn, position
 """
 _OPEN_RUN = f"SELECT {Run.columns()} FROM runs WHERE conversation = ? AND state IN ('open', 'waiting')"
@@ -116,8 +116,8 @@ class Load(Read[Loaded]):
 
 
 _ADD = """
-INSERT INTO entries (conversation, seq, run, turn, kind, source, shown, label, message, covers_to, cut, at, no)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
+INSERT INTO entries (conversation, seq, run, turn, kind, source, shown, label, message, covers_to, cut, at, seen_no, no)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
 """
 
 
@@ -127,7 +127,7 @@ def add(entry: Entry) -> Write:
         _ADD,
         (
             entry.conversation, entry.seq, entry.run, entry.turn, entry.kind, entry.source, entry.shown,
-            entry.label, entry.message, entry.covers_to, entry.cut, entry.at,
+            entry.label, entry.message, entry.covers_to, entry.cut, entry.at, entry.seen_no,
         ),
         what="add an entry",
     )  # fmt: skip
@@ -152,6 +152,7 @@ class Changes:
     entries: tuple[Entry, ...]
     runs: tuple[Run, ...]
     calls: tuple[Call, ...]
+    questions: tuple[Question, ...]
     no: int
     complete: bool
 
@@ -164,6 +165,7 @@ _NEW_ENTRIES = _since("entries", Entry.columns())
 _NEW_MESSAGES = _since("messages", Message.columns())
 _NEW_RUNS = _since("runs", Run.columns())
 _NEW_CALLS = _since("calls", Call.columns())
+_NEW_QUESTIONS = _since("questions", Question.columns())
 _COMMIT_NO = "SELECT commit_no FROM dreamwalker_lease WHERE id = 1"
 
 
@@ -189,12 +191,13 @@ class ChangesSince(Read[Changes]):
             if reach == min(full):
                 lists = await self._rows(reader, reach, None)
             lists = [[row for row in rows if row["no"] <= reach] for rows in lists]
-        messages, entries, runs, calls = lists
+        messages, entries, runs, calls, questions = lists
         return Changes(
             messages=tuple(Message.of(row) for row in messages),
             entries=tuple(Entry.of(row) for row in entries),
             runs=tuple(Run.of(row) for row in runs),
             calls=tuple(Call.of(row) for row in calls),
+            questions=tuple(Question.of(row) for row in questions),
             no=reach,
             complete=not full,
         )
@@ -202,7 +205,7 @@ class ChangesSince(Read[Changes]):
     async def _rows(self, reader: Reader, reach: int, limit: int | None) -> list[list[Row]]:
         return [
             await reader.all(text, self.conversation, self.no, reach, limit)
-            for text in (_NEW_MESSAGES, _NEW_ENTRIES, _NEW_RUNS, _NEW_CALLS)
+            for text in (_NEW_MESSAGES, _NEW_ENTRIES, _NEW_RUNS, _NEW_CALLS, _NEW_QUESTIONS)
         ]
 
 
@@ -223,7 +226,7 @@ SELECT {Entry.columns()} FROM entries WHERE conversation = ? AND seq < ? ORDER B
 """
 _PAGE_CALLS = f"""
 SELECT {Call.columns()} FROM calls WHERE conversation = ? AND run IN
-    (SELECT run FROM entries WHERE conversation = ? AND seq < ? AND kind = 'reply' ORDER BY seq DESC LIMIT ?)
+    (SELECT run FROM entries WHERE conversation = ? AND seq < ? AND turn IS NOT NULL ORDER BY seq DESC LIMIT ?)
 ORDER BY run, turn, position
 """
 

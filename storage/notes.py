@@ -84,6 +84,21 @@ class SearchNotes(Read[tuple[Note, ...]]):
         return tuple(Note.of(row) for row in rows)
 
 
+_VERSION_NOW = "SELECT version FROM notes WHERE agent = ? AND lower(title) = lower(?)"
+
+
+@attrs.frozen
+class VersionNow(Read[int]):
+    """The newest version of the note with a title, 0 if there never was one."""
+
+    agent: str
+    title: str
+
+    async def read(self, reader: Reader) -> int:
+        row = await reader.get(_VERSION_NOW, self.agent, self.title)
+        return 0 if row is None else int(row["version"])
+
+
 _VERSIONS = f"SELECT {NoteVersion.columns()} FROM note_versions WHERE note = ? ORDER BY version DESC"
 
 

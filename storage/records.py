@@ -63,7 +63,7 @@ class Conversation(_Record):
 
 @attrs.frozen(kw_only=True)
 class Message(_Record):
-    """What came in from outside a run. `label` 0 means the owner's own words; see the table for the rest."""
+    """What came in from outside a run. `label` 0: it derives from the owner's own words alone; see the table."""
 
     id: int
     conversation: int
@@ -119,7 +119,10 @@ class Run(_Record):
 
 @attrs.frozen(kw_only=True)
 class Entry(_Record):
-    """One message of the transcript as the model sees it; `shown` is the JSON text of its content blocks."""
+    """One message of the transcript as the model sees it; `shown` is the JSON text of its content blocks.
+
+    `seen_no`: of the owner's own words, the newest commit that he had seen when he wrote them.
+    """
 
     conversation: int
     seq: int
@@ -134,11 +137,15 @@ class Entry(_Record):
     cut: str | None
     at: datetime
     no: int
+    seen_no: int | None = None
 
 
 @attrs.frozen(kw_only=True)
 class Call(_Record):
-    """One tool use. `arguments` is what the model wrote; `result` the JSON text of the tool_result block."""
+    """One tool use. `arguments` is what the model wrote; `result` the JSON text of the tool_result block.
+
+    `outside` is a JSON list: which parts of the result's content are text from outside. `question` held it back.
+    """
 
     run: int
     turn: int
@@ -153,11 +160,51 @@ class Call(_Record):
     began_at: datetime
     finished_at: datetime | None
     no: int
+    question: int | None = None
+    outside: str | None = None
 
     @property
     def key(self) -> str:
         """What everything made by this call is keyed with."""
         return f"call:{self.run}.{self.turn}.{self.position}"
+
+
+@attrs.frozen(kw_only=True)
+class Question(_Record):
+    """Something only the owner may decide, bound to one exact call; see the table for the fields."""
+
+    id: int
+    agent: str
+    conversation: int
+    run: int
+    turn: int
+    position: int
+    kind: str
+    tool: str
+    act: str
+    act_hash: str
+    thing: str | None
+    base_version: int | None
+    label: int
+    why: str
+    reason: str
+    state: str
+    answer: str | None
+    asked_at: datetime
+    expires_at: datetime
+    closed_at: datetime | None
+    started_at: datetime | None
+    no: int
+
+    @property
+    def open(self) -> bool:
+        """Whether it can still be answered, but for its time."""
+        return self.state == "open"
+
+    @property
+    def approved(self) -> bool:
+        """Whether the owner said yes to an act."""
+        return self.kind == "act" and self.state == "answered" and self.answer == "yes"
 
 
 @attrs.frozen(kw_only=True)

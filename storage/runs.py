@@ -8,7 +8,7 @@ from datetime import datetime
 
 import attrs
 
-from . import calls, conversations
+from . import calls, conversations, questions
 from .inbox import changed
 from .operation import Bell, Operation, Read, Reader, Row, Transaction, Write
 from .records import Call, Entry, Run
@@ -64,9 +64,10 @@ _UNFINISHED = f"SELECT {Call.columns()} FROM calls WHERE run = ? AND state IN ('
 class End(Operation[Run | None]):
     """End a run before its time ("stopped" or "failed"): the whole of it in one commit.
 
-    Every unfinished call gets `result_text`; `partial` (content blocks as JSON), text that was being written as entry
-    `partial_seq`, stays as a reply marked cut, unless the whole reply was committed meanwhile; `writes` settle its
-    money. Returns the run as it stands after it (one that had ended before is left as it was), None if there is none.
+    Every unfinished call gets `result_text`, and what it asked the owner is withdrawn, if he stopped it also what it
+    went on without; `partial` (content blocks as JSON), text that was being written as entry `partial_seq`, stays as
+    a reply marked cut, unless the whole reply was committed meanwhile; `writes` settle its money. Returns the run as
+    it stands after it (one that had ended before is left as it was), None if there is none.
     """
 
     run: int
@@ -85,6 +86,7 @@ class End(Operation[Run | None]):
         if row is None or Run.of(row).ended:
             return None if row is None else Run.of(row)
         run = Run.of(row)
+        await tx.write(questions.withdraw(self.run, self.now, detached_too=self.state == "stopped"))
         for unfinished in await tx.all(_UNFINISHED, self.run):
             await tx.write(calls.finish(Call.of(unfinished), text=self.result_text, failed=True, now=self.now))
         if self.partial is not None:

@@ -38,7 +38,7 @@ class Set(Operation[None]):
 _IDS = """
 SELECT GREATEST((SELECT COALESCE(max(id), 0) FROM conversations), (SELECT COALESCE(max(id), 0) FROM messages),
                 (SELECT COALESCE(max(id), 0) FROM runs), (SELECT COALESCE(max(id), 0) FROM notes),
-                (SELECT COALESCE(max(id), 0) FROM things)) AS id
+                (SELECT COALESCE(max(id), 0) FROM things), (SELECT COALESCE(max(id), 0) FROM questions)) AS id
 """
 
 

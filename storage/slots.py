@@ -56,8 +56,8 @@ def settle(thing: int, slot: str, *, fate: str, why: str | None, report: str | N
 class EndedRun:
     """A job's run that has ended and whose slot still says that it runs.
 
-    `state` and `reason` are the run's; `last_reply` is the JSON text of its last reply's blocks. `failed_before`:
-    so did the last run of the job before it.
+    `state` and `reason` are the run's; `last_reply` is the JSON text of its last reply's blocks, `label` its label.
+    `failed_before`: so did the last run of the job before it.
     """
 
     thing: int
@@ -71,6 +71,7 @@ class EndedRun:
     state: str
     reason: str | None
     last_reply: str | None
+    label: int
     failed_before: bool
 
     @classmethod
@@ -84,6 +85,7 @@ _ENDED = """
 SELECT s.thing, s.slot, t.title, t.zone, s.at, t.hops, t.agent, h.id AS home, r.state, r.reason,
     (SELECT e.shown FROM entries e WHERE e.conversation = s.conversation AND e.run = r.id AND e.kind = 'reply'
      ORDER BY e.seq DESC LIMIT 1) AS last_reply,
+    COALESCE((SELECT max(e.label) FROM entries e WHERE e.conversation = s.conversation AND e.run = r.id), 0) AS label,
     COALESCE((SELECT p.fate = 'failed' FROM slots p WHERE p.thing = s.thing AND p.at < s.at
               AND p.fate IN ('ran', 'failed') ORDER BY p.at DESC LIMIT 1), FALSE) AS failed_before
 FROM slots s JOIN things t ON t.id = s.thing JOIN conversations h ON h.made_by = 'home:' || t.agent
@@ -104,21 +106,32 @@ class EndedRuns(Read[tuple[EndedRun, ...]]):
         return tuple(EndedRun.of(row) for row in await reader.all(_ENDED, self.limit))
 
 
-_REPORTS = f"""
-SELECT {Fate.columns()} FROM slots WHERE thing = ? AND report IS NOT NULL ORDER BY at DESC LIMIT ?
+@attrs.frozen(kw_only=True)
+class Report:
+    """What a run of a job reported. `label` above 0: it derives from outside."""
+
+    at: datetime
+    text: str
+    label: int
+
+
+_REPORTS = """
+SELECT s.at, s.report AS text,
+    COALESCE((SELECT max(e.label) FROM entries e WHERE e.conversation = s.conversation), 0) AS label
+FROM slots s WHERE s.thing = ? AND s.report IS NOT NULL ORDER BY s.at DESC LIMIT ?
 """
 
 
 @attrs.frozen
-class Reports(Read[tuple[Fate, ...]]):
-    """The newest slots of a job that reported something, oldest first, at most `limit`."""
+class Reports(Read[tuple[Report, ...]]):
+    """The newest reports of a job, oldest first, at most `limit`."""
 
     thing: int
     limit: int
 
-    async def read(self, reader: Reader) -> tuple[Fate, ...]:
+    async def read(self, reader: Reader) -> tuple[Report, ...]:
         rows = await reader.all(_REPORTS, self.thing, self.limit)
-        return tuple(Fate.of(row) for row in reversed(rows))
+        return tuple(Report(at=row["at"], text=row["text"], label=row["label"]) for row in reversed(rows))
 
 
 _LIST = f"SELECT {Fate.columns()} FROM slots WHERE thing = ? AND at < ? ORDER BY at DESC LIMIT ?"

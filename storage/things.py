@@ -140,6 +140,21 @@ class ReckonedOtherwise(Read[tuple[Due, ...]]):
         return tuple(Due.of(row) for row in await reader.all(_RECKONED_OTHERWISE, self.zone_data, self.limit))
 
 
+_VERSION_NOW = "SELECT version FROM things WHERE id = ? AND agent = ?"
+
+
+@attrs.frozen
+class VersionNow(Read[int]):
+    """The version of one of an agent's reminders or jobs, 0 if it has none of this id."""
+
+    id: int
+    agent: str
+
+    async def read(self, reader: Reader) -> int:
+        row = await reader.get(_VERSION_NOW, self.id, self.agent)
+        return 0 if row is None else int(row["version"])
+
+
 _BY_ID = f"SELECT {Thing.columns()} FROM things WHERE id = ?"
 _BY_MAKER = f"SELECT {Thing.columns()} FROM things WHERE made_by = ?"
 

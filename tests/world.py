@@ -133,6 +133,19 @@ class World:
         message: Json = (await self.post("/api/agents/dreamwalker/messages", body, status=202))["message"]
         return message
 
+    async def asked(self, start_no: int = 0) -> int:
+        """Wait until the main agent asks something; the question's number."""
+        async with self.stream(start_no) as events:
+            while (event := await events.of("change")) is not None:
+                for question in event.data["questions"]:
+                    if question["state"] == "open":
+                        return int(question["id"])
+        raise AssertionError("the stream ended before anything was asked")
+
+    async def answer(self, question: int, words: str, *, status: int = 200) -> Json:
+        """Answer a question; the answer must have this status."""
+        return await self.post(f"/api/questions/{question}/answer", {"answer": words}, status=status)
+
     @asynccontextmanager
     async def stream(self, start_no: int | None = None) -> AsyncIterator[Events]:
         """The live stream of the main agent."""

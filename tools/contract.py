@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import attrs
 import msgspec
 
+from storage.answers import Target
 from storage.operation import Bell, Read, Write
 from storage.records import Call
 
@@ -80,7 +81,12 @@ class Tool:
 
     `exit`: it can carry text away from the conversation. `private`, `outside`: its results can hold the owner's
     text, text from outside. `repeatable`: after a restart it may simply be done again. `stoppable`: it may be cut
-    short for an owner who interrupts.
+    short for an owner who interrupts. `asks`: each call of it is a question to the owner, whose answer is its result.
+
+    `check` raises ToolFailed for arguments that can't be carried out whatever happens, before anybody is asked about
+    them. `settle` makes of arguments that depend on when or where they are read (tomorrow, in an hour) ones that don't,
+    so that what he is shown is what runs; it raises ToolFailed too. `target` says what a call of some agent would
+    change, if that has versions: a yes holds for the one it was asked about.
     """
 
     name: str
@@ -92,6 +98,10 @@ class Tool:
     outside: bool = True
     repeatable: bool = False
     stoppable: bool = False
+    asks: bool = False
+    check: Callable[[Any, Limits], None] | None = None
+    settle: Callable[[ToolContext, Any], Awaitable[Any]] | None = None
+    target: Callable[[str, Any], Target] | None = None
 
     def spec(self) -> Block:
         """The tool as a model is shown it. The same bytes every time."""

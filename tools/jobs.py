@@ -12,7 +12,18 @@ from msgspec import Meta
 from storage import things
 
 from .contract import Arguments, Result, Tool, ToolContext, ToolFailed
-from .managing import When, Zone, checked, done, found, listed, room_for
+from .managing import (
+    When,
+    Zone,
+    checked,
+    done,
+    found,
+    listed,
+    room_for,
+    settle_changed,
+    settle_made,
+    target,
+)
 from .outside import Source
 from .things import change, made, pause, remove, resume, retimed, told
 from .timing import read_timing
@@ -135,7 +146,11 @@ def _title(context: ToolContext, title: str) -> str:
 
 
 def _exit(
-    name: str, description: str, arguments: type[Arguments], run: Callable[[ToolContext, Any], Awaitable[Result]]
+    name: str,
+    description: str,
+    arguments: type[Arguments],
+    run: Callable[[ToolContext, Any], Awaitable[Result]],
+    settle: Callable[[ToolContext, Any], Awaitable[Any]] | None = None,
 ) -> Tool:
     """A tool that changes what will run: its result says only when."""
     return Tool(
@@ -143,6 +158,8 @@ def _exit(
         description=description,
         arguments=arguments,
         run=run,
+        settle=settle,
+        target=None if arguments is MakeJob else target,
         exit=True,
         private=False,
         outside=False,
@@ -157,6 +174,7 @@ JOB_TOOLS = (
         "owner's phone if it has something to say. Say back to him what the result says.",
         MakeJob,
         _make,
+        settle_made,
     ),
     Tool(
         name="list_jobs",
@@ -168,6 +186,12 @@ JOB_TOOLS = (
     ),
     _exit("pause_job", "Let a job rest: no run of it begins until it is resumed.", OneJob, _pause),
     _exit("resume_job", "Let a paused job go on with its next time.", OneJob, _resume),
-    _exit("change_job", "Change a job's title, prompt, time or zone. What is left out stays.", ChangeJob, _change),
+    _exit(
+        "change_job",
+        "Change a job's title, prompt, time or zone. What is left out stays.",
+        ChangeJob,
+        _change,
+        settle_changed,
+    ),
     _exit("remove_job", "Remove a job for good; a run that is going on ends by itself.", OneJob, _remove),
 )

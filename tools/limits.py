@@ -53,6 +53,18 @@ class Limits:
     quote_characters: int = 100_000
     """One quote or attachment of an owner message; what is longer is cut, and says so."""
 
+    # -- questions
+    question_seconds: float = 7 * 86_400.0
+    """How long the owner may take to answer. Later means no."""
+    questions_open: int = 20
+    """Open questions of one agent: past that nothing more is asked."""
+    refusals: int = 2
+    """Acts of one run that the owner refuses before its exits close."""
+    question_characters: int = 2_000
+    """A question that an agent puts itself, and the owner's answer to it."""
+    option_characters: int = 200
+    """One option of such a question."""
+
     # -- reminders and jobs
     reminder_characters: int = 4_000
     """The text of one reminder."""

@@ -3,17 +3,20 @@
 One rule: an agent manages its own, and what it reads of them that came from outside comes back as text from outside.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 
 from storage import things
+from storage.answers import Target
 from storage.records import Thing
 
 from .contract import Result, ToolContext, ToolFailed
 from .outside import Outside, Source, outside
-from .things import Change, told
-from .timing import HELP
+from .things import Change, told, written
+from .timing import HELP, read_timing
+from .zones import BadTime, zone_named
 
 When = Annotated[str, Meta(description=f"Local time as the owner said it, never reckoned by you. {HELP}.")]
 Zone = Annotated[
@@ -70,3 +73,31 @@ def _line(context: ToolContext, thing: Thing) -> str:
     name = f" “{thing.title}”" if thing.title else ""
     running = " One run of it is going on now." if thing.running is not None else ""
     return f"- {thing.kind} {thing.id}{name}: {told(thing, context.now, shown=1)}{running}\n  {thing.text}"
+
+
+def target(agent: str, arguments: Any) -> Target:
+    """What a call changes that names a reminder or job by its `id`."""
+    return Target(thing=f"thing:{arguments.id}", version=things.VersionNow(arguments.id, agent))
+
+
+async def settle_made(context: ToolContext, arguments: Any) -> Any:
+    """The arguments of a new one with its time as it is understood now. Raises ToolFailed."""
+    return _settled(arguments, context.zone.key, context)
+
+
+async def settle_changed(context: ToolContext, arguments: Any) -> Any:
+    """The same of a change, whose time is meant in the zone of what it changes. Raises ToolFailed."""
+    if arguments.when is None:
+        return arguments
+    thing = await context.ask(things.FindThing(id=arguments.id))
+    if thing is None or thing.agent != context.agent:
+        raise ToolFailed(f"There is nothing of the number {arguments.id}.")
+    return _settled(arguments, thing.zone, context)
+
+
+def _settled(arguments: Any, zone: str, context: ToolContext) -> Any:
+    try:
+        timing = read_timing(arguments.when, zone_named(arguments.zone or zone), context.now)
+    except BadTime as error:
+        raise ToolFailed(str(error)) from error
+    return msgspec.structs.replace(arguments, when=written(timing.schedule), zone=timing.schedule.zone.key)

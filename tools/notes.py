@@ -8,9 +8,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from storage import notes
+from storage.answers import Target
 from storage.records import Note
 
 from .contract import Arguments, Result, Tool, ToolContext, ToolFailed
+from .limits import Limits
 from .outside import Outside, Source, outside
 
 Title = Annotated[str, Meta(description="The note's title, short and telling. One note per title.")]
@@ -39,8 +41,12 @@ class ListNotes(Arguments, frozen=True):
     """Arguments of `list_notes`: none."""
 
 
-async def _write(context: ToolContext, arguments: WriteNote) -> Result:
-    title, limits = " ".join(arguments.title.split()), context.limits
+def _title(arguments: WriteNote) -> str:
+    return " ".join(arguments.title.split())
+
+
+def _check(arguments: WriteNote, limits: Limits) -> None:
+    title = _title(arguments)
     if not title or len(title) > limits.note_title_characters:
         raise ToolFailed(f"A title has 1 to {limits.note_title_characters} characters; this one has {len(title)}.")
     if not arguments.text.strip() or len(arguments.text) > limits.note_characters:
@@ -48,6 +54,15 @@ async def _write(context: ToolContext, arguments: WriteNote) -> Result:
             f"A note has 1 to {limits.note_characters} characters; this one has {len(arguments.text)}. "
             "Nothing was written."
         )
+
+
+def _target(agent: str, arguments: WriteNote) -> Target:
+    title = _title(arguments)
+    return Target(thing=f"note:{agent}:{title.lower()}", version=notes.VersionNow(agent, title))
+
+
+async def _write(context: ToolContext, arguments: WriteNote) -> Result:
+    title = _title(arguments)
     writes = notes.write(
         id=context.next_id(),
         agent=context.agent,
@@ -122,6 +137,8 @@ NOTE_TOOLS = (
         ),
         arguments=WriteNote,
         run=_write,
+        check=_check,
+        target=_target,
         exit=True,
         private=False,
         outside=False,

@@ -10,7 +10,7 @@ from msgspec import Meta
 from storage import things
 
 from .contract import Arguments, Result, Tool, ToolContext, ToolFailed
-from .managing import When, Zone, checked, done, found, listed, room_for
+from .managing import When, Zone, checked, done, found, listed, room_for, settle_changed, target
 from .outside import Source
 from .things import change, made, remove, retimed, told
 from .timing import read_timing
@@ -125,6 +125,8 @@ REMINDER_TOOLS = (
         description="Change a reminder's time, text or zone. What is left out stays.",
         arguments=ChangeReminder,
         run=_change,
+        settle=settle_changed,
+        target=target,
         exit=True,
         private=False,
         outside=False,
@@ -135,6 +137,7 @@ REMINDER_TOOLS = (
         description="Cancel a reminder for good.",
         arguments=CancelReminder,
         run=_cancel,
+        target=target,
         exit=True,
         private=False,
         outside=False,

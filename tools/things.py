@@ -179,10 +179,13 @@ def retimed(seen: Thing, when: str | None, zone: str | None, now: datetime) -> T
     if when is None and zone is None:
         return None
     place = zone_named(seen.zone if zone is None else zone)
-    if when is None:
-        rule = schedule_of(seen).parsed
-        when = f"{rule.at:%Y-%m-%d %H:%M:%S}" if isinstance(rule, Once) else seen.rule
-    return read_timing(when, place, now)
+    return read_timing(written(schedule_of(seen)) if when is None else when, place, now)
+
+
+def written(schedule: Schedule) -> str:
+    """A schedule in words that are read the same whenever they are, in its zone."""
+    rule = schedule.parsed
+    return f"{rule.at:%Y-%m-%d %H:%M:%S}" if isinstance(rule, Once) else schedule.rule
 
 
 def told(thing: Thing, now: datetime, note: str = "", *, shown: int = SHOWN) -> str:

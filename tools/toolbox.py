@@ -6,6 +6,7 @@ they are about the house, not about the call.
 
 import logging
 from collections.abc import Iterable
+from typing import Any
 
 import attrs
 import msgspec
@@ -13,8 +14,11 @@ import msgspec
 from storage.calls import result_block
 from storage.errors import StorageError
 from storage.operation import Bell, Write
+from storage.records import Call
+from storage.text import dumps
 
 from .contract import Result, Tool, ToolContext, ToolFailed
+from .limits import Limits
 from .model import Block
 from .outside import Outside
 from .redact import Redactor
@@ -24,11 +28,15 @@ log = logging.getLogger("dreamwalker.tools")
 
 @attrs.frozen(kw_only=True)
 class Outcome:
-    """A finished call: the tool_result block as JSON text, and what is committed together with it."""
+    """A finished call: the tool_result block as JSON text, and what is committed together with it.
+
+    `outside`: text from outside enters with it; `parts` says which parts of its content that is, by their place.
+    """
 
     shown: str
     failed: bool
     outside: bool
+    parts: tuple[int, ...] = ()
     writes: tuple[Write, ...] = ()
     bells: tuple[Bell, ...] = ()
 
@@ -57,37 +65,59 @@ class Toolbox:
         except Exception as error:
             log.exception("tool %s failed in %s", call.tool, call.key)
             result = Result(parts=(f"The tool failed unexpectedly ({type(error).__name__}).",), failed=True)
-        content = self._content(result, context.limits.result_characters)
+        content, parts = self._content(result, context.limits.result_characters)
         return Outcome(
             shown=result_block(call, content, failed=result.failed),
             failed=result.failed,
             outside=result.outside,
+            parts=parts,
             writes=result.writes,
             bells=result.bells,
         )
 
-    async def _result(self, context: ToolContext) -> Result:
-        call = context.call
+    def read(self, call: Call, limits: Limits) -> tuple[Tool, Any]:
+        """The tool of a call, and its arguments as the tool takes them. Raises ToolFailed."""
         tool = self._tools.get(call.tool)
         if tool is None:
             there = ", ".join(self._tools) or "none"
             raise ToolFailed(f"There is no tool {call.tool!r}. The tools are: {there}.")
-        if len(call.arguments) > context.limits.argument_bytes:
-            raise ToolFailed(f"The arguments are longer than {context.limits.argument_bytes} bytes.")
-        try:
-            arguments = msgspec.json.decode(call.arguments.encode(), type=tool.arguments)
-        except (msgspec.DecodeError, UnicodeEncodeError) as error:
-            raise ToolFailed(f"The arguments of {call.tool} don't fit: {error}. Nothing was done.") from error
-        return await tool.run(context, arguments)
+        return tool, self.arguments(tool, call.arguments, limits)
 
-    def _content(self, result: Result, limit: int) -> list[Block]:
+    def arguments(self, tool: Tool, text: str, limits: Limits) -> Any:
+        """JSON text as the arguments that a tool takes. Raises ToolFailed."""
+        if len(text) > limits.argument_bytes:
+            raise ToolFailed(f"The arguments are longer than {limits.argument_bytes} bytes.")
+        try:
+            arguments = msgspec.json.decode(text.encode(), type=tool.arguments)
+        except (msgspec.DecodeError, UnicodeEncodeError) as error:
+            raise ToolFailed(f"The arguments of {tool.name} don't fit: {error}. Nothing was done.") from error
+        if tool.check is not None:
+            tool.check(arguments, limits)
+        return arguments
+
+    async def _result(self, context: ToolContext) -> Result:
+        tool, arguments = self.read(context.call, context.limits)
+        result = await tool.run(context, arguments)
+        if result.outside and not tool.outside:
+            raise AssertionError(f"{tool.name} says that it brings in nothing from outside, and did")
+        return result
+
+    def _content(self, result: Result, limit: int) -> tuple[list[Block], tuple[int, ...]]:
+        """The content blocks of a result, none of them empty, and which of them are text from outside."""
         blocks: list[Block] = []
+        outside: list[int] = []
         for part in result.parts:
             if isinstance(part, Outside):
+                outside.extend(range(len(blocks), len(blocks) + len(part.blocks)))
                 blocks.extend(part.blocks)
             elif part.strip():
                 text = self._redactor.text(part)
                 if len(text) > limit:
                     text = f"{text[:limit]}\n… cut here: {len(text) - limit} more characters"
                 blocks.append({"type": "text", "text": text})
-        return blocks or [{"type": "text", "text": "(nothing)"}]
+        return blocks or [{"type": "text", "text": "(nothing)"}], tuple(outside)
+
+
+def canonical(arguments: Any) -> str:
+    """Arguments as the one JSON text that stands for them: what is shown of an act, and what runs."""
+    return dumps(msgspec.to_builtins(arguments))

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from storage import inbox
 from storage.conversations import Page
+from storage.questions import ListQuestions
 from storage.runs import OpenRun
 
 from . import views
@@ -32,7 +33,7 @@ class Entries(Shown, frozen=True):
     """A page of the transcript, oldest first, with the calls of the replies in it.
 
     `more`: there are older ones. `no`: open the live stream from here. The newest page also has the messages that
-    wait to be placed, and the run that is open or waiting.
+    wait to be placed, the run that is open or waiting, and the agent's open questions.
     """
 
     entries: tuple[views.Entry, ...]
@@ -41,6 +42,7 @@ class Entries(Shown, frozen=True):
     no: int
     messages: tuple[views.Message, ...] = ()
     run: views.Run | None = None
+    questions: tuple[views.Question, ...] = ()
 
 
 async def list_entries(asked: Asked[AgentPath, EntriesQuery, Nothing]) -> Entries:
@@ -58,6 +60,7 @@ async def list_entries(asked: Asked[AgentPath, EntriesQuery, Nothing]) -> Entrie
     if query.before is not None:
         return page
     run = await ask(OpenRun(conversation))
+    questions = await ask(ListQuestions(before=BIGINT_MAX, limit=PAGE_MAX, only_open=True, agent=asked.path.name))
     return Entries(
         entries=page.entries,
         calls=page.calls,
@@ -65,6 +68,7 @@ async def list_entries(asked: Asked[AgentPath, EntriesQuery, Nothing]) -> Entrie
         no=no,
         messages=tuple(views.Message.of(message) for message in await ask(inbox.Unplaced(conversation))),
         run=None if run is None else views.Run.of(run),
+        questions=tuple(views.Question.of(row, house.zone, house.clock.now()) for row in reversed(questions)),
     )
 
 

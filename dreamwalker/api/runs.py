@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from storage.questions import QuestionsOfRun
 from storage.runs import Listed, ListRuns, ReadRun
 from storage.spend import SumsOfRun
 
@@ -42,10 +43,11 @@ class Runs(Shown, frozen=True):
 
 
 class WholeRun(Shown, frozen=True):
-    """One run with its calls, and what it cost by kind."""
+    """One run with its calls, what it asked the owner, and what it cost by kind."""
 
     run: views.ListedRun
     calls: tuple[views.Call, ...]
+    questions: tuple[views.Question, ...]
     cost: tuple[views.Cost, ...]
 
 
@@ -71,9 +73,11 @@ async def read_run(asked: Asked[RunPath, Nothing, Nothing]) -> WholeRun:
         raise not_found("run of that id")
     listed, calls = found
     sums = await house.store.ask(SumsOfRun(asked.path.id))
+    questions = await house.store.ask(QuestionsOfRun(asked.path.id))
     return WholeRun(
         run=views.ListedRun.listed(listed),
         calls=tuple(views.Call.of(call) for call in calls),
+        questions=tuple(views.Question.of(row, house.zone, house.clock.now()) for row in questions),
         cost=tuple(views.Cost.of(sum) for sum in sums),
     )
 

@@ -1,5 +1,7 @@
 """The owner's settings. One rule: they are judged together before any is set."""
 
+from typing import Literal
+
 import msgspec
 
 from dreamwalker import settings
@@ -14,16 +16,23 @@ class SettingsChange(Given, frozen=True):
     zone: str | msgspec.UnsetType = msgspec.UNSET
     day_limit_dollars: float | msgspec.UnsetType = msgspec.UNSET
     month_limit_dollars: float | msgspec.UnsetType = msgspec.UNSET
+    ask: Literal["since-message", "strict"] | msgspec.UnsetType = msgspec.UNSET
     pushes: bool | msgspec.UnsetType = msgspec.UNSET
     snooze_minutes: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Settings(Shown, frozen=True):
-    """What holds now. `zone` is a name of the IANA list; `pushes`: whether anything is pushed to the phone."""
+    """What holds now. `zone` is a name of the IANA list; `pushes`: whether anything is pushed to the phone.
+
+    `ask` says how much the owner wants to be asked. "since-message": about what happens after text from outside came
+    in that he had not seen when he last wrote, and about what carries private text while any is about. "strict": about
+    every exit while any is about.
+    """
 
     zone: str
     day_limit_dollars: float
     month_limit_dollars: float
+    ask: Literal["since-message", "strict"]
     pushes: bool
     snooze_minutes: int
 

@@ -43,6 +43,7 @@ class Change(Shown, frozen=True):
     entries: tuple[views.Entry, ...] = ()
     runs: tuple[views.Run, ...] = ()
     calls: tuple[views.Call, ...] = ()
+    questions: tuple[views.Question, ...] = ()
 
 
 class TextInFlight(Shown, frozen=True):
@@ -69,7 +70,7 @@ class Feed:
     def __init__(
         self, house: House, conversation: int, start_no: int, over: Callable[[], Ended | None], emit: Emit
     ) -> None:
-        self._store, self._live = house.store, house.live
+        self._house, self._store, self._live = house, house.store, house.live
         self._heartbeat_seconds = house.limits.heartbeat_seconds
         self._conversation, self._no = conversation, start_no
         self._over, self._emit = over, emit
@@ -103,6 +104,9 @@ class Feed:
             entries=tuple(views.Entry.of(row) for row in changes.entries),
             runs=tuple(views.Run.of(row) for row in changes.runs),
             calls=tuple(views.Call.of(row) for row in changes.calls),
+            questions=tuple(
+                views.Question.of(row, self._house.zone, self._house.clock.now()) for row in changes.questions
+            ),
         )
         if not self._greeted or change != Change(no=change.no):
             self._greeted = True

@@ -5,12 +5,14 @@ One rule: a view holds plain text and plain numbers: no content blocks, no nano-
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
 from msgspec import Meta, field
 
 from dreamwalker.settings import NANO
 from storage import records, runs, spend
 from storage.text import loads
+from tools.card import card
 
 from .endpoint import Shown
 
@@ -149,6 +151,7 @@ class Call(Shown, frozen=True):
     label: int
     began_at: datetime
     finished_at: datetime | None
+    question: Annotated[int | None, Meta(description="The question that held it back, or whose yes set it going.")]
     no: No
 
     @classmethod
@@ -166,6 +169,65 @@ class Call(Shown, frozen=True):
             label=row.label,
             began_at=row.began_at,
             finished_at=row.finished_at,
+            question=row.question,
+            no=row.no,
+        )
+
+
+class Question(Shown, frozen=True):
+    """Something only the owner may decide. `text` is all that he is shown, whole; the fields after it are its parts.
+
+    `kind` "act": `tool` would be used as `act` says, and the answer is yes or no; "choice": the agent asks, and the
+    answer is one of `options` or his own words.
+    """
+
+    id: int
+    agent: str
+    conversation: int
+    run: int
+    turn: int
+    position: int
+    kind: Literal["act", "choice"]
+    state: Literal["open", "answered", "expired", "stopped", "changed", "superseded"]
+    answer: str | None
+    text: str
+    head: str
+    tool: str
+    act: str
+    options: tuple[str, ...]
+    bound: str
+    why: str
+    reason: str
+    asked_at: datetime
+    expires_at: datetime
+    closed_at: datetime | None
+    no: No
+
+    @classmethod
+    def of(cls, row: records.Question, zone: ZoneInfo, now: datetime) -> "Question":
+        """From its row. What is past its time has expired, whether or not that was committed yet."""
+        shown = card(row, zone)
+        return cls(
+            id=row.id,
+            agent=row.agent,
+            conversation=row.conversation,
+            run=row.run,
+            turn=row.turn,
+            position=row.position,
+            kind=row.kind,  # type: ignore[arg-type]
+            state="expired" if row.open and now >= row.expires_at else row.state,  # type: ignore[arg-type]
+            answer=row.answer,
+            text=shown.text,
+            head=shown.head,
+            tool=row.tool,
+            act=shown.act,
+            options=shown.options,
+            bound=shown.bound,
+            why=shown.why,
+            reason=shown.reason,
+            asked_at=row.asked_at,
+            expires_at=row.expires_at,
+            closed_at=row.closed_at,
             no=row.no,
         )
 

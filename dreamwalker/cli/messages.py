@@ -11,12 +11,12 @@ import click
 from .client import quoted
 from .command import Chosen
 from .options import agent_option, json_option
-from .problems import FAILED, OK, STOPPED, Problem
+from .problems import ASKED, FAILED, OK, STOPPED, Problem
 from .reach import find, found_or_started
 from .telling import ENDED, Telling, new_request_id
 from .terminal import Json, remark, say, sendable, show_json
 
-EXIT_CODES = {"done": OK, "failed": FAILED, "stopped": STOPPED}
+EXIT_CODES = {"done": OK, "failed": FAILED, "stopped": STOPPED, "waiting": ASKED}
 
 
 @click.command(
@@ -27,7 +27,8 @@ Examples:
   git diff | dreamwalker ask -              the text comes from stdin
   dreamwalker ask --json "hi" | jq -r .text
 
-Exits with 0 when it was answered, 1 when that failed, 130 when it was stopped (Ctrl-C stops it)."""
+Exits with 0 when it was answered, 1 when that failed, 5 when it waits for your answer to a question, 130 when it was
+stopped (Ctrl-C stops it)."""
 )
 @click.argument("text", nargs=-1, required=True)
 @agent_option
@@ -105,7 +106,7 @@ def print_reply(text: str) -> None:
 
 
 def why_not_done(run: Json) -> None:
-    """Say why a run ended without an answer, if it did."""
+    """Say why a run ended without an answer, or what it waits for, if it did."""
     if run["state"] == "failed":
         remark(f"It failed: {run['reason']}")
     if run["state"] == "stopped":

@@ -9,7 +9,7 @@ import click
 
 from .terminal import drawn
 
-OK, FAILED, USAGE, UNREACHABLE, NOT_FOUND, STOPPED = 0, 1, 2, 3, 4, 130
+OK, FAILED, USAGE, UNREACHABLE, NOT_FOUND, ASKED, STOPPED = 0, 1, 2, 3, 4, 5, 130
 
 EXIT_CODES = """\b
 Exit codes:
@@ -18,6 +18,7 @@ Exit codes:
   2    the command or the configuration is not right
   3    the server can't be reached, or refused to serve
   4    there is nothing of that name or number
+  5    it waits for your answer to a question
   130  stopped"""
 
 

@@ -8,6 +8,7 @@ import click
 from .calls import summary
 from .command import Chosen
 from .options import DefaultGroup, json_option
+from .questions import decision
 from .reach import find
 from .terminal import Json, dollars, one_line, say, show_json, table, when
 
@@ -60,6 +61,8 @@ def show(chosen: Chosen, number: int, as_json: bool) -> None:
         say(f"  {_MARKS.get((call['state'], bool(call['failed'])), '…')} {summary(call)}")
         if call["result"]:
             say(f"      {one_line(call['result'], 160)}")
+    for question in answer["questions"]:
+        say(f"  ? question {question['id']}, {when(question['asked_at'])}: {question['tool']}, {decision(question)}")
     for cost in answer["cost"]:
         say(f"  {dollars(cost['cost_dollars'])} for {cost['kind']}, requests: {cost['requests']}{_unsettled(cost)}")
 

@@ -55,7 +55,7 @@ class Session:
 
     @property
     def _idle(self) -> bool:
-        return self._view.run is None and not self._view.waiting and not self._outbox
+        return not self._view.under_way and not self._view.waiting and not self._outbox
 
     def _began(self) -> None:
         self._screen.on_signals((signal.SIGTERM, signal.SIGHUP), self._screen.leave)
@@ -193,7 +193,7 @@ class Session:
     def _interrupted(self) -> None:
         if self._idle and self._screen.typing:
             self._screen.clear()
-        elif self._stopping or not self._stop():
+        elif self._idle or self._stopping or not self._stop():
             self._screen.leave()
 
     def _stop(self) -> bool:

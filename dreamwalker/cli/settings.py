@@ -21,6 +21,7 @@ Examples:
   dreamwalker settings zone                    one
   dreamwalker settings zone Europe/Vienna      set it
   dreamwalker settings day_limit_dollars 3
+  dreamwalker settings ask strict              be asked whenever text from outside is about
   dreamwalker settings pushes false            push nothing to the phone
   dreamwalker settings snooze_minutes 30"""
 )

@@ -7,6 +7,7 @@ import re
 
 from .client import Api, quoted
 from .notes import listed, search
+from .questions import all_open, answered
 from .spend import totals
 from .telling import new_request_id
 
@@ -16,6 +17,9 @@ HELP = """\
   /new           begin afresh: later requests hold nothing from before
   /stop          stop what is under way
   /withdraw      take back the newest message that still waits
+  /questions     what you are asked to decide
+  /yes N         say yes to a question; /no N says no
+  /answer N TEXT answer an agent's own question, in your words or by the number of an option
   /notes WORDS   the notes that hold these words, or all
   /spend         what it costs
   /quit          leave
@@ -37,6 +41,14 @@ def carry_out(api: Api, agent: str, word: str, rest: str) -> str:
         case "new":
             api.post(f"/agents/{quoted(agent)}/fresh", {"request_id": new_request_id()})
             return ""
+        case "questions":
+            return all_open(api, agent)
+        case "yes" | "no" if rest.isdecimal():
+            return answered(api, int(rest), word)
+        case "answer" if (parts := rest.split(None, 1)) and parts[0].isdecimal():
+            return answered(api, int(parts[0]), parts[1] if len(parts) > 1 else "")
+        case "yes" | "no" | "answer":
+            return f"/{word} needs the number of a question. /questions lists them."
         case "notes":
             return listed(search(api, agent, rest), rest)
         case "spend":

@@ -54,7 +54,10 @@ class Telling:
     _reason: str | None = None
 
     def tell(self, text: str, *, seen: int = 0) -> Json:
-        """Send a message and wait until the run that answers it has ended. Returns the run. Raises Problem."""
+        """Send a message and wait until the run that answers it has ended, or only the owner can let it go on.
+
+        Returns the run. Raises Problem.
+        """
         path, body = f"/agents/{quoted(self.agent)}/messages", body_of(text, seen=seen)
         sent = patiently(self.server, lambda api: api.post(path, body), patience_seconds=PATIENCE_SECONDS)
         self.message = sent["message"]
@@ -97,9 +100,14 @@ class Telling:
         for run in change["runs"]:
             if run["id"] == self.message["run"]:
                 self.run = run
-        if self.run is not None and self.run["state"] == "waiting":
+        for question in change["questions"]:
+            if question["state"] == "open" and question["run"] == self.message["run"]:
+                self.on_wait(asked(question))
+        if self.run is None:
+            return None
+        if self.run["state"] == "waiting" and self.run["retry_at"] is not None:
             self._wait_for(waiting(self.run))
-        return self.run if self.run is not None and self.run["state"] in ENDED else None
+        return self.run if self.run["state"] in ENDED or asks(self.run) else None
 
     def _entry(self, entry: Json) -> None:
         assert self.message is not None
@@ -113,6 +121,19 @@ class Telling:
         if reason != self._reason:
             self._reason = reason
             self.on_wait(reason)
+
+
+def asks(run: Json) -> bool:
+    """Whether a run waits for the owner's answer to a question."""
+    return bool(run["state"] == "waiting" and run["retry_at"] is None)
+
+
+def asked(question: Json) -> str:
+    """A question as it is shown, whole, and how to answer it."""
+    number, choice = question["id"], question["kind"] == "choice"
+    how = f"answer {number} TEXT" if choice else f"yes {number} · no {number}"
+    until = clock_time(question["expires_at"])
+    return f"— question {number}: {question['text']}\n— {how} (until {until})"
 
 
 def waiting(run: Json) -> str:

@@ -9,7 +9,8 @@ from typing import Protocol
 import attrs
 
 from .calls import summary
-from .telling import ENDED, waiting
+from .questions import decision
+from .telling import ENDED, asked, asks, waiting
 from .terminal import Json, one_line
 
 HISTORY_LINES = 6
@@ -55,6 +56,7 @@ class View:
         self._calls: dict[CallKey, Json] = {}
         self._turns: dict[tuple[int, int], int] = {}
         self._waiting: dict[int, Json] = {}
+        self._questions: dict[int, str] = {}
         self._settled: set[int] = set()
         self._ended: set[int] = set()
         self._cut: set[int] = set()  # the runs whose reply says already why it ends
@@ -69,7 +71,12 @@ class View:
     @property
     def working(self) -> list[str]:
         """The calls under way, each in a line."""
-        return [summary(call) for call in self._calls.values() if call["state"] in ("begun", "asked")]
+        return [summary(call) for call in self._calls.values() if call["state"] == "begun"]
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a run is being worked on. One that waits for the owner's decision may wait for days."""
+        return self.run is not None and not asks(self.run)
 
     @property
     def writing(self) -> bool:
@@ -85,7 +92,7 @@ class View:
             if "seq" in row or (row["run"], row["turn"]) in self._turns:
                 self._show(row, brief=row["run"] != under_way)
         self.change({"no": page["no"], "messages": page["messages"], "entries": [], "calls": [],
-                     "runs": [page["run"]] if page["run"] else []})  # fmt: skip
+                     "runs": [page["run"]] if page["run"] else [], "questions": page["questions"]})  # fmt: skip
 
     def change(self, change: Json) -> None:
         """Show what was committed."""
@@ -94,6 +101,8 @@ class View:
             self._message(message)
         for row in self._in_order(change["entries"], change["calls"]):
             self._show(row)
+        for question in change["questions"]:
+            self._question(question)
         for run in change["runs"]:
             self._run(run)
 
@@ -127,7 +136,7 @@ class View:
     def _in_order(self, entries: list[Json], calls: list[Json]) -> list[Json]:
         """Entries by seq, each reply followed by its calls."""
         for entry in entries:
-            if entry["kind"] == "reply":
+            if entry["turn"] is not None:
                 self._turns[entry["run"], entry["turn"]] = entry["seq"]
 
         def place(row: Json) -> tuple[int, int]:
@@ -187,6 +196,17 @@ class View:
                 self._screen.line(f"  ✓ {summary(call)}", "quiet")
             case "detached":
                 self._screen.line(f"  ↷ {summary(call)} (its outcome will come later)", "quiet")
+
+    def _question(self, question: Json) -> None:
+        """Show a question whole, once; and once, what was decided."""
+        known, self._questions[question["id"]] = self._questions.get(question["id"]), question["state"]
+        if known == question["state"]:
+            return
+        if question["state"] == "open":
+            self._break_off()
+            self._screen.line(f"{asked(question)}\n")
+        elif known is not None:
+            self._screen.line(f"— question {question['id']}: {decision(question)}", "quiet")
 
     def _message(self, message: Json) -> None:
         id = message["id"]

@@ -48,19 +48,19 @@ class Inside:
         return self.house.homes[MAIN_AGENT]
 
     async def say(self, text: str, **fields: Any) -> int:
-        """Accept an owner message; returns its id."""
+        """Accept an owner message, or with `kind` and `source` another; returns its id."""
         self._requests += 1
         id = self.house.store.next_id()
         given = {"kind": "owner", "source_key": f"request:{id}-{self._requests}", **fields}
-        quotes = given.pop("quotes", [])
+        body = {"text": text, "quotes": given.pop("quotes", []), "source": given.pop("source", "")}
         await self.house.store.ask(
             inbox.accept(
                 id=id,
                 agent=MAIN_AGENT,
                 conversation=given.pop("conversation", self.home),
                 digest="-",
-                body=dumps({"text": text, "quotes": quotes}),
-                outside=False,
+                body=dumps(body),
+                outside=given["kind"] != "owner",
                 now=self.clock.now(),
                 **given,
             )
@@ -112,6 +112,7 @@ async def open_house(
     clock: Clock | None = None,
     limits: Limits | None = None,
     zone: str = "Europe/Vienna",
+    house_type: type[House] = House,
     phone: Phone | None = None,
     **options: Any,
 ) -> AsyncIterator[Inside]:
@@ -134,7 +135,7 @@ async def open_house(
             phone=phone,
             visited=lambda: True,
         )
-        house = House(furnishing)
+        house = house_type(furnishing)
         async with trio.open_nursery() as nursery:
             await nursery.start(house.run)
             yield Inside(house, api, clock)

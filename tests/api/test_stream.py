@@ -55,6 +55,7 @@ def rows(events: Iterable[Event]) -> Rows:
             held |= {("entry", row["seq"]): row for row in event.data["entries"]}
             held |= {("run", row["id"]): row for row in event.data["runs"]}
             held |= {("call", row["run"], row["turn"], row["position"]): row for row in event.data["calls"]}
+            held |= {("question", row["id"]): row for row in event.data["questions"]}
     return held
 
 
@@ -94,12 +95,13 @@ async def test_joining_again_from_any_number_gives_what_is_above_it_and_nothing_
     note = use("write_note", {"title": "Keys", "text": "In the drawer"})
     async with world(database_url, answer("I write it down.", note), say("Done."), say("Yes.")) as w:
         await w.say("My keys are in the drawer", quotes=[{"text": "a quote"}])
+        await w.answer(await w.asked(), "yes")
         await w.settled()
         message = await w.say("Really?")
         await w.settled(message["accepted_no"])
         newest = (await w.get("/api/status"))["commit_no"]
         whole = await _everything(w, 0, newest)
-        assert {key[0] for key in whole} == {"message", "entry", "run", "call"}
+        assert {key[0] for key in whole} == {"message", "entry", "run", "call", "question"}
         for start_no in range(newest + 1):
             above = {key: row for key, row in whole.items() if row["no"] > start_no}
             assert await _everything(w, start_no, newest) == above

@@ -1,0 +1,134 @@
+"""Performing: the calls of a turn are carried out side by side, each result committed as it comes.
+
+One rule: what the owner was asked about is done as he was shown it, after his yes, and only while what it changes is
+still as it was.
+"""
+
+import attrs
+import trio
+
+from storage import inbox, questions
+from storage.answers import FinishApproved
+from storage.records import Call, Question, Run
+from tools.questions import CHANGED
+from tools.toolbox import Outcome
+
+from . import journal
+from .decisions import target_of
+from .doorbell import Doorbell
+from .steps import Means, Steps
+
+
+class Performing:
+    """Carries out the calls of one conversation."""
+
+    def __init__(self, means: Means, steps: Steps, doorbell: Doorbell) -> None:
+        self._means, self._steps, self._doorbell = means, steps, doorbell
+        self._toolbox, self.transcript = steps.toolbox, steps.transcript
+        self._begun_here: set[str] = set()
+        self._questions: dict[int, Question] = {}
+
+    def begun(self, calls: tuple[Call, ...]) -> None:
+        """Take in calls that this very process has committed as begun: none of them was cut short."""
+        self._begun_here.update(call.key for call in calls)
+
+    async def hear(self, run: Run) -> Run:
+        """Take over what has become of the run's questions meanwhile; returns the run as it stands now."""
+        heard = await self._means.store.ask(questions.Hear(run.id, run.turn))
+        self._questions = {question.id: question for question in heard.questions}
+        for call in heard.calls:
+            self.transcript.finish(call)
+        self.transcript.run = heard.run
+        self._steps.stale = heard.run.ended
+        return heard.run
+
+    async def refusals(self, run: Run) -> int:
+        """How many acts of a run the owner has refused so far."""
+        if any(question.run == run.id for question in self._questions.values()):
+            await self.hear(run)
+        asked = self._questions.values()
+        return sum(q.run == run.id and q.kind == "act" and q.answer == "no" for q in asked)
+
+    async def perform(self, calls: list[Call]) -> None:
+        """Carry out calls that have begun."""
+        scopes = {call.position: trio.CancelScope() for call in calls}
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(
+                self._heed_interrupts, [scopes[call.position] for call in calls if self._stoppable(call)]
+            )
+            async with trio.open_nursery() as side_by_side:
+                for call in calls:
+                    side_by_side.start_soon(self._call, call, scopes[call.position])
+            nursery.cancel_scope.cancel()
+
+    async def _heed_interrupts(self, scopes: list[trio.CancelScope]) -> None:
+        """Stop what can be stopped when the owner sends a message that says so."""
+        while scopes:
+            await self._doorbell.wait()
+            waiting = await self._means.store.ask(inbox.Unplaced(self._steps.id))
+            if any(message.interrupt for message in waiting):
+                for scope in scopes:
+                    scope.cancel()
+                return
+
+    def _stoppable(self, call: Call) -> bool:
+        tool = self._toolbox.find(call.tool)
+        return tool is not None and tool.stoppable
+
+    async def _call(self, call: Call, interrupted: trio.CancelScope) -> None:
+        last, run = self.transcript.last, self.transcript.run
+        assert last is not None and run is not None
+        question = self._questions[call.question] if call.question is not None else None
+        assert question is None or question.approved, "nothing that was asked about begins without a yes"
+        outcome = journal.interrupted(call)
+        with interrupted:
+            outcome = await journal.perform(
+                self._means,
+                self._toolbox,
+                call,
+                run=run,
+                agent=self._steps.agent.name,
+                label=last.label,
+                begun_here=call.key in self._begun_here,
+                approved=question,
+            )
+        if question is not None and question.thing is not None:
+            await self._finish_approved(call, question, outcome)
+        else:
+            await self._finish(call, outcome)
+
+    async def _finish(self, call: Call, outcome: Outcome) -> None:
+        now = self._means.clock.now()
+        finished = journal.finished(call, outcome, now)
+        self.transcript.finish(finished)
+        assert self.transcript.run is not None
+        writes, run = (
+            [journal.finish(call, outcome, now), *outcome.writes],
+            attrs.evolve(self.transcript.run, attempt=0),
+        )
+        if self.transcript.unfinished():
+            no = await self._steps.commit(writes, run, outcome.bells)
+        else:
+            no = await self._steps.commit_asking(writes, run, bells=outcome.bells)
+        self.transcript.finish(attrs.evolve(finished, no=no, label=no if outcome.outside else 0))
+
+    async def _finish_approved(self, call: Call, question: Question, outcome: Outcome) -> None:
+        """Commit what the owner said yes to, unless what it changes is another by now."""
+        now = self._means.clock.now()
+        changed = journal.failed(call, CHANGED)
+        assert self.transcript.run is not None
+        run = attrs.evolve(self.transcript.run, attempt=0)
+        no, done = await self._means.store.ask(
+            FinishApproved(
+                question=question,
+                target=target_of(question, self._toolbox, self._means.limits),
+                finish=journal.finish(call, outcome, now),
+                effect=outcome.writes,
+                otherwise=journal.finish(call, changed, now),
+                run=run,
+                bells=outcome.bells,
+            )
+        )
+        self.transcript.run = attrs.evolve(run, no=no)
+        finished = journal.finished(call, outcome if done else changed, now)
+        self.transcript.finish(attrs.evolve(finished, no=no, label=no if done and outcome.outside else 0))

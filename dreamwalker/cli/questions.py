@@ -1,0 +1,130 @@
+"""`questions`, `yes`, `no`, `answer`: what only the owner may decide.
+
+One rule: a question is shown whole, as the server made it, before it can be answered; the first answer counts.
+"""
+
+import click
+
+from .client import Api
+from .command import Chosen
+from .options import DefaultGroup, json_option
+from .reach import find
+from .telling import asked
+from .terminal import Json, clock_time, say, sendable, show_json, table, when
+
+
+@click.group(
+    cls=DefaultGroup,
+    default="list",
+    epilog="""\b
+Examples:
+  dreamwalker questions            what is open, each question whole
+  dreamwalker questions --all      what was ever asked, and what was decided
+  dreamwalker questions show 12    one
+  dreamwalker yes 12               say yes to it; `no 12` says no
+  dreamwalker answer 13 2          choose the second option of an agent's own question
+  dreamwalker answer 13 neither    or answer it in your own words""",
+)
+def questions() -> None:
+    """What you are asked to decide."""
+
+
+@questions.command("list")
+@click.option("--agent", metavar="NAME", help="Only this agent's.")
+@click.option("--all", "past_too", is_flag=True, help="Also those that are decided, each in a line.")
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="How many.")
+@json_option
+@click.pass_obj
+def list_questions(chosen: Chosen, agent: str | None, past_too: bool, limit: int, as_json: bool) -> None:
+    """List questions."""
+    api = find(chosen)
+    answer = api.get("/questions", agent=agent, limit=limit, state="all" if past_too else "open")
+    if as_json:
+        show_json(answer)
+    elif past_too:
+        rows = [(str(q["id"]), when(q["asked_at"]), q["agent"], q["tool"], decision(q)) for q in answer["questions"]]
+        say(table([("QUESTION", "ASKED", "AGENT", "ABOUT", "DECIDED"), *rows]) if rows else "Nothing was ever asked.")
+    else:
+        say(all_open(api, agent))
+
+
+@questions.command()
+@click.argument("number", type=int)
+@json_option
+@click.pass_obj
+def show(chosen: Chosen, number: int, as_json: bool) -> None:
+    """Show one question, whole."""
+    question = find(chosen).get(f"/questions/{number}")["question"]
+    if as_json:
+        show_json(question)
+        return
+    say(question["text"] if question["state"] != "open" else asked(question))
+    if question["state"] != "open":
+        say(f"\n— {decision(question)}")
+
+
+@click.command()
+@click.argument("number", type=int)
+@json_option
+@click.pass_obj
+def yes(chosen: Chosen, number: int, as_json: bool) -> None:
+    """Say yes to a question: what it shows is done."""
+    _answer(chosen, number, "yes", as_json)
+
+
+@click.command()
+@click.argument("number", type=int)
+@json_option
+@click.pass_obj
+def no(chosen: Chosen, number: int, as_json: bool) -> None:
+    """Say no to a question: nothing is done."""
+    _answer(chosen, number, "no", as_json)
+
+
+@click.command()
+@click.argument("number", type=int)
+@click.argument("text", nargs=-1)
+@json_option
+@click.pass_obj
+def answer(chosen: Chosen, number: int, text: tuple[str, ...], as_json: bool) -> None:
+    """Answer an agent's own question, by the number of an option or in your words. Nothing means no answer."""
+    _answer(chosen, number, " ".join(text), as_json)
+
+
+def _answer(chosen: Chosen, number: int, text: str, as_json: bool) -> None:
+    api = find(chosen)
+    if as_json:
+        show_json(send(api, number, text))
+    else:
+        say(answered(api, number, text))
+
+
+def answered(api: Api, number: int, text: str) -> str:
+    """Answer a question; what became of that, in words. Raises Problem: Conflict if it is decided otherwise."""
+    said: str = send(api, number, text)["said"]
+    return said
+
+
+def send(api: Api, number: int, text: str) -> Json:
+    """Answer a question. The number of an option stands for it."""
+    question = api.get(f"/questions/{number}")["question"]
+    options = question["options"]
+    if text.isdecimal() and 1 <= int(text) <= len(options):
+        text = options[int(text) - 1]
+    return api.post(f"/questions/{number}/answer", {"answer": sendable(text)})
+
+
+def all_open(api: Api, agent: str | None) -> str:
+    """Every open question, whole."""
+    found = api.get("/questions", agent=agent)["questions"]
+    return "\n\n".join(asked(question) for question in reversed(found)) or "Nothing waits for your decision."
+
+
+def decision(question: Json) -> str:
+    """What became of a question, and when."""
+    if question["state"] == "open":
+        return f"open until {clock_time(question['expires_at'])}"
+    at = when(question["closed_at"] or question["expires_at"])
+    if question["state"] != "answered":
+        return f"{question['state']} {at}"
+    return f"you said {question['answer'] or 'nothing'}, {at}"

@@ -1,0 +1,148 @@
+"""Private text in an act: what counts as private, in which disguises it is found, and what is left alone."""
+
+import base64
+import random
+import secrets
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.private import RUN_CHARACTERS, private_text
+from tools.unreadable import unreadable
+
+LONG = "the cat sleeps in the blue room"
+
+
+def found(act: str, own: str = "", newest: str = "") -> bool:
+    return private_text([act], [own], newest) is not None
+
+
+@pytest.mark.parametrize(
+    ("own", "act"),
+    [
+        ("the code is 4711", "4711"),
+        ("the code is 4711", "code:4711!"),
+        ("the code is A-47", "use A-47"),
+        ("at 12:30 then", "12:30"),
+        ("it costs $4.90", "about $4.90"),
+        ("born 1990-05-04", "1990 05 04 is the day"),
+        ("born 1990-05-04", "19900504"),
+        ("call +43 660 1234567", "06601234567 or 6601234567"),
+        ("AT61 1904 3002 3457 3201", "AT611904300234573201"),
+        ("AT611904300234573201", "19043002"),
+        ("code ４７１１", "4711"),
+        ("code 4711", "４７１１"),
+        ("code 4711", "4\u200b7\u200b1\u200b1"),
+        ("room b2c3", "B2C3"),
+        ("anna@example.com", "write to Anna@Example.com."),
+        ("anna.m+x@mail.example.co.uk", "anna.m+x@mail.example.co.uk"),
+        ("Seestraße 12, Wien", "the house in Seestrasse 12"),
+        ("Wiener Str. 4b", "at wiener str. 4b"),
+        ("12 Main Street", "12 main street"),
+        ("221b Baker Street, London", "221b Baker Street"),
+        ("10 rue de Rivoli", "au 10 rue de Rivoli"),
+        ("Via Roma 3", "in via Roma 3"),
+        ("ул. Ленина 5", "на ул. Ленина 5"),
+        (f"I know {LONG}", LONG),
+        (f"I know {LONG}", LONG.upper()),
+        (f"I know {LONG}", LONG.replace(" ", "\n")),
+        (f"I know {LONG}", LONG.replace(" ", "-")),
+        (f"I know {LONG}", "".join(LONG.split())),
+        (f"I know {LONG}", base64.b64encode(LONG.encode()).decode()),
+        (f"I know {LONG}", LONG.encode().hex()),
+        (f"I know {LONG}", LONG.replace("a", "%61").replace("e", "%65")),
+        (f"I know {LONG}", "".join(f"&#{ord(char)};" for char in LONG)),
+        ("code 4711", "%34%37%31%31"),
+        ("code 4711", base64.b64encode(b"4711").decode()),
+        ("code 4711", base64.urlsafe_b64encode(b"is 4711").decode().rstrip("=")),
+        ("code 4711", b"4711".hex()),
+    ],
+)
+def test_private_text_is_found_in_plain_disguises(own: str, act: str) -> None:
+    assert found(act, own)
+    assert not found(act) or unreadable(act)
+    assert not found(own, own, newest=own)
+
+
+@pytest.mark.parametrize(
+    ("own", "act"),
+    [
+        ("I like tea", "I like tea"),
+        ("room 12", "room 12"),
+        ("my cat is called Mimi", "Mimi"),
+        ("the blue cat sleeps now", "the blue cat sleeps now"),
+        ("the code is 4711", "the code is 4712"),
+        ("the museum opens at ten", "the museum closes at six"),
+        ("May 4", "May 4"),
+    ],
+)
+def test_small_and_harmless_things_are_not_private(own: str, act: str) -> None:
+    assert not found(act, own)
+
+
+def test_what_he_just_said_is_not_private_and_what_he_said_before_is() -> None:
+    assert not found("send 4711", own="the code is 4711", newest="send the code 4711")
+    assert not found(LONG, own=f"I know {LONG}", newest=f"tell her that {LONG}")
+    assert found("send 4711 and 8514", own="codes 4711, 8514", newest="send the code 4711")
+
+
+@given(st.text(alphabet="abcdefgh ijklmnop\nqrstuvwxyz", min_size=RUN_CHARACTERS, max_size=80))
+def test_any_long_enough_stretch_is_found_wherever_it_stands(text: str) -> None:
+    said = " ".join(text.split())
+    chance = random.Random(len(text))
+    for length in (RUN_CHARACTERS, len(said)):
+        if len(said) >= length:
+            start = chance.randrange(len(said) - length + 1)
+            stretch = said[start : start + length].strip()
+            if len(stretch) >= RUN_CHARACTERS:
+                assert found(f"(x{stretch}x)", f"ZZ{said}ZZ")
+
+
+@given(st.integers(10**3, 10**12), st.text(max_size=30), st.text(max_size=30))
+def test_any_number_of_four_figures_is_found_whatever_stands_around_it(number: int, before: str, after: str) -> None:
+    assert found(f"{before} {number} {after}", f"my number is {number}")
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        secrets.token_hex(8), secrets.token_hex(32), "DEADBEEFDEADBEEF", "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+        base64.b64encode(b"meet me at the mill").decode(), base64.b64encode(LONG.encode()).decode(),
+        "xK9fQ2mZ7pL4vR8w", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0", "1234567890123456",
+        "ghp_A1b2C3d4E5f6G7h8I9j0", "zqxjkvbwpfgtzmhd", "⠓⠑⠇⠇⠕⠺⠕⠗⠇⠙⠞⠓⠊⠎⠊⠎⠃⠗", "JBSWY3DPEHPK3PXPJBSWY3DP",
+    ],
+)  # fmt: skip
+def test_a_token_nobody_can_read_is_found_unless_he_just_gave_it(token: str) -> None:
+    assert found(f"see {token} there")
+    assert not found(f"see {token} there", newest=f"look up {token} please")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Donaudampfschifffahrtsgesellschaft", "incomprehensibilities", "anticonstitutionnellement",
+        "state-of-the-art-technology", "https://en.wikipedia.org/wiki/List_of_countries_by_population",
+        "JavaScriptProgrammingLanguage", "2026-11-29_2026-12-05", "--------------------", "================",
+        "********************", "Wohnungseigentumsgesetz", "iPhone15ProMax2024", "odpowiedzialnosci",
+        "日本語の文章には空白がありませんがこれは読めます", "ประเทศไทยไม่มีช่องว่างระหว่างคำ", "🎉" * 18,
+        "user_profile_settings_page", "kunsthistorisches-museum-wien",
+    ],
+)  # fmt: skip
+def test_what_somebody_can_read_passes(text: str) -> None:
+    assert not found(text)
+
+
+def test_a_long_history_and_a_long_act_are_compared() -> None:
+    chance = random.Random(5)
+    words = ["".join(chance.choices("abcdefghij", k=chance.randrange(2, 9))) for _ in range(2000)]
+    history = " ".join(chance.choices(words, k=130_000))
+    act = " ".join(chance.choices(words, k=20_000))
+    assert len(history) > 700_000
+    assert not found(act, history)
+    assert found(f"{act} {history[400_000:400_040]}", history)
+
+
+def test_texts_don_t_run_into_each_other() -> None:
+    assert private_text(["the cat sleeps", "in the blue room"], [LONG], "") is None
+    assert private_text([LONG], ["the cat sleeps", "in the blue room"], "") is None

@@ -1,0 +1,198 @@
+"""Whether an act carries private text, or text that nobody can read.
+
+One rule: private is what stands in the request's own blocks (the owner's standing instructions, his earlier messages,
+replies, results of the house) and not in his newest message: what he just said, he meant to be used. The work grows
+with the size of what is read, and no faster, since a history may be a megabyte long.
+
+Text is compared folded: whatever the case, the width, the white space and the characters that cannot be seen; and
+squeezed to its letters and digits, so that spaces or dashes between them hide nothing. What is written in base64, hex,
+URL or HTML escapes is also read as what it means.
+"""
+
+import base64
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import unquote
+
+from .unreadable import unreadable
+from .unseen import UNSEEN
+
+RUN_CHARACTERS = 24
+"""A stretch of so many characters is private, whatever it says."""
+TOKEN_CHARACTERS = 4
+"""A token of so many characters with a digit in it is private: a code, an amount, a date."""
+
+_BREAK = "\0"  # between texts: no stretch or token reaches across it
+_NOT_SAID = re.compile(r"[\W_]+")
+_DIGIT = re.compile(r"\d")
+_WORD = re.compile(r"\w+")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
+# Words that street names end with, that follow a street's name, and that stand before it.
+_ENDS = (
+    "strasse str gasse weg platz allee ring ufer damm steig straat laan plein gatan vägen gata vej gade veien utca út"
+)
+_AFTER = """
+street st road rd avenue ave lane ln drive dr boulevard blvd way court ct square sq place pl terrace close crescent
+gardens hill row"""
+_BEFORE = """
+rue avenue boulevard quai impasse chemin place allée via viale piazza corso calle avenida plaza paseo rua praça ulica ul
+улица ул проспект"""
+_ENDS, _AFTER, _BEFORE = ("|".join(words.split()) for words in (_ENDS, _AFTER, _BEFORE))
+_NAME = r"[\w.'-]{1,30}"
+_ADDRESS = re.compile(
+    rf"\b\w{{0,40}}(?:{_ENDS})\.? \d{{1,4}} ?[a-z]?\b"  # Seestraße 12, Wiener Str. 4b
+    rf"|\b\d{{1,5}}[a-z]?,? (?:{_NAME} ){{1,3}}(?:{_AFTER})\b"  # 221b Baker Street
+    rf"|\b\d{{1,5}}[a-z]?,? (?:{_BEFORE})\.? (?:{_NAME} ){{0,3}}{_NAME}"  # 12, rue de la Paix
+    rf"|\b(?:{_BEFORE})\.? (?:{_NAME} ){{0,3}}{_NAME},? \d{{1,5}}\b"  # via Roma 3
+)
+_ENCODED = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
+_HEX = re.compile(r"(?:[0-9A-Fa-f]{2}){3,}")
+
+
+def private_text(act: Iterable[str], own: Iterable[str], newest: str) -> str | None:
+    """The first private or unreadable text that an act carries, None if it carries none.
+
+    `act`: the texts that would be carried away; `own`: the request's own blocks but the owner's newest message, which
+    is `newest`.
+    """
+    texts = list(act)
+    said = set(newest.split())
+    for text in texts:
+        if (noise := unreadable(" ".join(word for word in text.split() if word not in said))) is not None:
+            return noise
+    carried = _BREAK.join(fold(meaning) for text in texts for meaning in _meanings(text))
+    held, just_said = _BREAK.join(map(fold, own)), fold(newest)
+    return (
+        _shared_token(carried, held, just_said)
+        or _shared_address(carried, held, just_said)
+        or _shared_run(carried, held, just_said)
+        or _shared_run(squeeze(carried), squeeze(held), squeeze(just_said))
+    )
+
+
+def texts_of(value: Any) -> Iterator[str]:
+    """Every text in a JSON value, keys and numbers too."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from value
+            for item in value.values():
+                yield from texts_of(item)
+        case list():
+            for item in value:
+                yield from texts_of(item)
+        case int() | float() if not isinstance(value, bool):
+            yield str(value)
+
+
+def fold(text: str) -> str:
+    """The text as it is compared: one width, one case, one space, nothing unseen."""
+    return " ".join(unicodedata.normalize("NFKC", UNSEEN.sub("", text)).casefold().split())
+
+
+def squeeze(text: str) -> str:
+    """Only letters and digits of a folded text."""
+    return _BREAK.join(_NOT_SAID.sub("", part) for part in text.split(_BREAK))
+
+
+def _meanings(text: str) -> Iterator[str]:
+    """A text, and what it means where it is written in escapes or encoded."""
+    yield text
+    if "%" in text:
+        yield unquote(text)
+    if "&" in text:
+        yield html.unescape(text)
+    for found in _ENCODED.finditer(text):
+        yield from _decoded(found[0])
+
+
+def _decoded(token: str) -> Iterator[str]:
+    """What a token says as hex or base64, if that is text."""
+    candidates: list[bytes] = []
+    if _HEX.fullmatch(token):
+        candidates.append(bytes.fromhex(token))
+    bare = token.rstrip("=").translate(str.maketrans("-_", "+/"))
+    if len(bare) % 4 != 1:
+        candidates.append(base64.b64decode(bare + "=" * (-len(bare) % 4)))
+    for raw in candidates:
+        try:
+            meaning = raw.decode()
+        except UnicodeDecodeError:
+            continue
+        if meaning.isprintable():
+            yield meaning
+
+
+def _shared_token(carried: str, held: str, just_said: str) -> str | None:
+    """A token with a digit in it, or an e-mail address, that both have."""
+    known, ours, excused = _tokens(held), _tokens(carried), _tokens(just_said)
+    for token in ours - excused:
+        if token in known:
+            return token
+    private = _squeezed(known - excused) - _squeezed(excused)
+    if (found := _first_of(private, squeeze(carried))) is not None:
+        return found
+    return _first_of(_squeezed(ours - excused) - _squeezed(excused), _BREAK.join(_squeezed(known, longer=True)))
+
+
+def _shared_address(carried: str, held: str, just_said: str) -> str | None:
+    """A street address that both have."""
+    ours = {squeeze(address) for address in _ADDRESS.findall(carried)}
+    if not ours:
+        return None
+    known, excused = ({squeeze(address) for address in _ADDRESS.findall(text)} for text in (held, just_said))
+    return next(iter(ours & (known - excused)), None)
+
+
+def _tokens(folded: str) -> set[str]:
+    """The tokens of a folded text that are private whoever says them."""
+    found: set[str] = set()
+    for word in folded.replace(_BREAK, " ").split():
+        if _DIGIT.search(word):
+            found.add(word.strip("\"'()[]{}<>.,;:!?¡¿“”„‘’«»*_`"))
+            found.update(part for part in _WORD.findall(word) if _DIGIT.search(part))
+    found = {token for token in found if len(token) >= TOKEN_CHARACTERS}
+    found.update(_EMAIL.findall(folded))
+    return found
+
+
+def _squeezed(tokens: set[str], *, longer: bool = False) -> set[str]:
+    """Tokens without what stands between their letters and digits; too long ones (a run is found as such) left out."""
+    squeezed = {_NOT_SAID.sub("", token) for token in tokens}
+    return {token for token in squeezed if len(token) >= TOKEN_CHARACTERS and (longer or len(token) <= RUN_CHARACTERS)}
+
+
+def _first_of(patterns: set[str], text: str) -> str | None:
+    """The first place in a text where one of the patterns stands. A pattern has 4 to 24 characters."""
+    lengths: dict[str, set[int]] = {}
+    for pattern in patterns:
+        lengths.setdefault(pattern[:TOKEN_CHARACTERS], set()).add(len(pattern))
+    for at in range(len(text) - TOKEN_CHARACTERS + 1) if patterns else ():
+        for length in lengths.get(text[at : at + TOKEN_CHARACTERS], ()):
+            if text[at : at + length] in patterns:
+                return text[at : at + length]
+    return None
+
+
+def _shared_run(carried: str, held: str, just_said: str) -> str | None:
+    """A stretch of `RUN_CHARACTERS` that both have.
+
+    Whatever such a stretch in `held` covers, it covers one of the halves that begin at multiples of half its length:
+    looking at those alone takes a twelfth of the time.
+    """
+    runs = {carried[at : at + RUN_CHARACTERS] for at in range(len(carried) - RUN_CHARACTERS + 1)}
+    for at in range(len(just_said) if runs else 0):
+        runs.discard(just_said[at : at + RUN_CHARACTERS])
+    runs = {run for run in runs if _BREAK not in run and not run.isspace()}
+    half = RUN_CHARACTERS // 2
+    halves = {carried[at : at + half] for at in range(len(carried) - half + 1)} if runs else set()
+    for at in range(0, len(held), half):
+        if held[at : at + half] in halves:
+            for start in range(max(at - half, 0), at + 1):
+                if held[start : start + RUN_CHARACTERS] in runs:
+                    return held[start : start + RUN_CHARACTERS]
+    return None
