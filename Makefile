@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
-.PHONY: chat serve test test-all check format lint types layers bench kill gate lock clean
+.PHONY: chat serve test test-all check format lint types layers bench kill year gate lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -40,6 +40,9 @@ layers: .venv/ready
 bench: .venv/ready
 	@QUICK=$(QUICK) $(BIN)/python -m bench
 
+year: .venv/ready
+	@$(BIN)/python -m tests.year $(if $(SEED),--seed $(SEED))
+
 kill: .venv/ready
 	@$(BIN)/python -m tests.kill --rounds $(or $(ROUNDS),200) $(if $(SEED),--seed $(SEED))
 
@@ -52,6 +55,7 @@ lock: .venv/ready
 	    --no-annotate --custom-compile-command "make lock" pyproject.toml -o requirements.txt
 
 .venv/ready: requirements.txt pyproject.toml
+	@echo "Setting up .venv with everything that is needed (330 MB, a minute or two) …"
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .

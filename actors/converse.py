@@ -179,13 +179,13 @@ class Conversing:
         means, run, now = self._means, self.transcript.run, self._means.clock.now()
         assert run is not None
         settled = means.guard.settle_lost(reservation, error)
-        counted = error.kind != "unauthorized"
-        tries = run.retries + 1 if counted else run.retries
-        if not error.retryable or tries >= means.limits.model_tries:
+        tries, no_key = run.retries + 1, error.kind == "unauthorized"  # then new credentials ring; no use in hurrying
+        if not error.retryable or (tries >= means.limits.model_tries and not no_key):
             after = f" ({tries} tries)" if tries > 1 else ""
             await self._steps.end_early("failed", f"{error}{after}", settled)
             return
-        seconds = journal.pause_seconds(run.id, tries, error.retry_after_seconds, means.limits)
+        longest = means.limits.unauthorized_longest_seconds if no_key else means.limits.retry_longest_seconds
+        seconds = journal.pause_seconds(run.id, tries, error.retry_after_seconds, means.limits, longest)
         waiting = attrs.evolve(
             run, state="waiting", retries=tries, retry_at=now + timedelta(seconds=seconds), reason=str(error)
         )

@@ -128,12 +128,12 @@ def failed(call: Call, text: str) -> Outcome:
     return Outcome(shown=shown, failed=True, outside=False)
 
 
-def pause_seconds(run: int, tries: int, asked_seconds: float | None, limits: Limits) -> float:
+def pause_seconds(run: int, tries: int, asked_seconds: float | None, limits: Limits, longest_seconds: float) -> float:
     """How long to wait before the next try: doubling, spread by a fifth, never less than the server asked for.
 
     The spread comes from the run and the try, so that a resumed run computes the same.
     """
-    doubled = min(limits.retry_first_seconds * 2 ** max(tries - 1, 0), limits.retry_longest_seconds)
+    doubled = min(limits.retry_first_seconds * 2 ** min(max(tries - 1, 0), 30), longest_seconds)
     spread = 0.8 + 0.4 * ((run * 2654435761 + tries * 40503) % 1000) / 1000
     return float(max(doubled * spread, asked_seconds or 0.0))
 

@@ -4,6 +4,7 @@ One rule: only what came is kept. A tool use that broke off keeps its text and h
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -184,13 +185,20 @@ class Answer:
         return ModelError("failed", f"The model failed in the middle of its answer. {said}".strip(), usage=self.usage)
 
 
+DEPTH_MAX = 100
+"""How deep lists and objects may stand in one another in a tool's arguments."""
+
+
 def arguments_of(raw: str) -> dict[str, Any] | None:
     """A tool's arguments, or None if the text is no JSON object."""
     try:
-        value = json.loads(raw, parse_constant=_refuse_constant)
+        value = json.loads(raw, parse_constant=_refuse_constant, parse_float=_finite)
+        if not isinstance(value, dict) or _depth(value) > DEPTH_MAX:
+            return None
+        cleaned: dict[str, Any] = _cleaned(value)
     except (ValueError, RecursionError):
         return None
-    return _cleaned(value) if isinstance(value, dict) else None
+    return cleaned
 
 
 def clean(text: str) -> str:
@@ -211,6 +219,19 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, dict):
         return {clean(name): _cleaned(part) for name, part in value.items()}
     return [_cleaned(part) for part in value] if isinstance(value, list) else value
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and objects stand in one another. Raises RecursionError far past any sensible depth."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, parts), default=0)
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):
+        raise ValueError(f"{number} is beyond any number that can be kept")
+    return value
 
 
 def _refuse_constant(name: str) -> None:

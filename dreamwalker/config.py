@@ -4,6 +4,7 @@ One rule: values are frozen once read, and everything that is wrong is reported 
 chooses while it runs (zone, limits) are settings, which are rows.
 """
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -93,7 +94,7 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
     """Read the environment. Raises BadConfiguration."""
     reading = _Reading(os.environ if environ is None else environ)
     config = Config(
-        home=Path(reading.text("DREAMWALKER_HOME") or Path.home() / ".dreamwalker").expanduser(),
+        home=reading.home("DREAMWALKER_HOME"),
         database_url=reading.url("DREAMWALKER_DATABASE_URL", ("postgres", "postgresql")),
         pooler=reading.choice("DREAMWALKER_DATABASE_POOLER", {"yes": True, "no": False, "auto": None}, None),
         postgres_bin=reading.folder("DREAMWALKER_POSTGRES_BIN"),
@@ -131,11 +132,32 @@ class _Reading:
         self.problems: list[str] = []
 
     def text(self, name: str) -> str | None:
-        return self._environ.get(name, "").strip() or None
+        value = self._environ.get(name, "").strip()
+        if not value.isprintable():
+            self.problems.append(f"{name} holds characters that can't be read")
+            return None
+        return value or None
+
+    def home(self, name: str) -> Path:
+        default = Path.home() / ".dreamwalker"
+        try:
+            return Path(self.text(name) or default).expanduser()
+        except RuntimeError:
+            self.problems.append(f"{name} begins with the home folder of somebody whom this machine doesn't know")
+            return default
 
     def url(self, name: str, schemes: tuple[str, ...]) -> str | None:
+        """An address that can be taken apart. It may hold a password, so it is never shown."""
         value = self.text(name)
-        if value is not None and urlsplit(value).scheme not in schemes:
+        if value is None:
+            return None
+        try:
+            parts = urlsplit(value)
+            _ = parts.hostname, parts.port
+        except ValueError:
+            self.problems.append(f"{name} is no address that can be read")
+            return None
+        if parts.scheme not in schemes:
             self.problems.append(f"{name} must begin with {' or '.join(f'{s}://' for s in schemes)}")
         return value
 
@@ -151,7 +173,7 @@ class _Reading:
         names = (self.text(listed) or "").lower().replace(",", " ").split()
         if any("/" in name or ":" in name for name in names):
             self.problems.append(f"{listed} lists bare names such as agent.example, without https:// and port")
-        return tuple(dict.fromkeys([*names, *filter(None, [urlsplit(self.text(address) or "").hostname])]))
+        return tuple(dict.fromkeys([*names, *filter(None, [_host(self.text(address))])]))
 
     def topic(self, name: str) -> str | None:
         value = self.text(name)
@@ -222,12 +244,19 @@ class _Reading:
                 continue
             try:
                 number = int(value) if isinstance(field.default, int) else float(value)
-                if number <= 0:
+                if not 0 < number < math.inf:
                     raise ValueError
                 given[field.name] = number
             except ValueError:
                 self.problems.append(f"{name} is a number above 0; it is {value!r}")
         return Limits(**given)  # type: ignore[arg-type]
+
+
+def _host(address: str | None) -> str | None:
+    try:
+        return urlsplit(address or "").hostname
+    except ValueError:
+        return None
 
 
 def _kept(token_file: Path) -> str | None:

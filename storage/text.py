@@ -38,7 +38,7 @@ def clean_json(value: Any) -> tuple[Any, int]:
 
 def dumps(value: Any) -> str:
     """JSON text of one value: compact, keys in the order they came, everything storable."""
-    made = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    made = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     if _UNSTORABLE.search(made) or "\\u0000" in made:
         cleaned, replaced = clean_json(value)
         made = Mended(json.dumps(cleaned, ensure_ascii=False, separators=(",", ":")))

@@ -31,6 +31,8 @@ class Limits:
     """The first pause after a model error; it doubles from try to try."""
     retry_longest_seconds: float = 60.0
     """The longest such pause, unless the server asks for a longer one."""
+    unauthorized_longest_seconds: float = 3_600.0
+    """The longest pause while the model does not accept the key; new credentials end it at once."""
     conversations_side_by_side: int = 8
     """Conversations of one agent that are worked on at once."""
     conversations_kept: int = 16

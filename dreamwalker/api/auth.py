@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from starlette.types import Scope
 
 from dreamwalker.config import TOKEN_BYTES_MIN, Config
+from tools.redact import is_weak
 
 from .errors import Refused
 
@@ -33,7 +34,7 @@ class Token:
                 token = file.read(TOKEN_FILE_BYTES_MAX).strip()
         except OSError:
             return None
-        return token if len(token) >= TOKEN_BYTES_MIN else None
+        return token if len(token) >= TOKEN_BYTES_MIN and _is_secret(token) else None
 
     def admits(self, headers: Headers) -> bool:
         """Whether a request carries the token as it is now."""
@@ -47,6 +48,14 @@ def carries(headers: Headers, token: bytes | None) -> bool:
         return False
     scheme, _, credentials = carried[0].partition(b" ")
     return scheme.lower() == b"bearer" and hmac.compare_digest(credentials.strip(), token)
+
+
+def _is_secret(token: bytes) -> bool:
+    """Whether it can be kept out of texts: only then may anybody come in with it."""
+    try:
+        return not is_weak(token.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def judge_token(token: Token, scope: Scope) -> None:

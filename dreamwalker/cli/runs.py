@@ -83,4 +83,4 @@ def _row(run: Json) -> tuple[str, ...]:
 
 def _unsettled(cost: Json) -> str:
     open_dollars = cost["unsettled_dollars"]
-    return f", of it {dollars(open_dollars)} set aside and not settled" if open_dollars else ""
+    return f", and {dollars(open_dollars)} set aside for what was cut short" if open_dollars else ""

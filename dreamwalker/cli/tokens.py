@@ -62,6 +62,7 @@ def _write_once(path: Path, text: str) -> None:
 
 def write_private(path: Path, text: str) -> Path:
     """Write a new file that only its owner may read, to the disk; the path itself is returned. Raises OSError."""
+    make_home(path.parent)
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with open(descriptor, "w") as file:

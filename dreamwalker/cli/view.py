@@ -4,6 +4,7 @@ One rule: it shows only what the server says. What the owner typed is shown when
 waiting until then.
 """
 
+import re
 from typing import Protocol
 
 import attrs
@@ -181,8 +182,8 @@ class View:
             case _, "owner":
                 self._screen.line(f"› {text}\n", "owner")
             case _, source:
-                told = "from outside" if source == "outside" else "from dreamwalker"
-                self._screen.line(f"  ▸ {told}: {one_line(text, 300)}\n", "quiet")
+                told, said = _unframed(entry["text"]) if source == "outside" else ("from dreamwalker", text)
+                self._screen.line(f"  ▸ {told}: {one_line(said, 600)}\n", "quiet")
 
     def _call(self, call: Json) -> None:
         key = (call["run"], call["turn"], call["position"])
@@ -282,3 +283,12 @@ def _beginning(text: str) -> str:
     """The first lines of an earlier text."""
     lines = text.strip().splitlines()
     return text if len(lines) <= HISTORY_LINES else "\n".join([*lines[:HISTORY_LINES], "…"])
+
+
+_FRAME = re.compile(r"⟦([^⟧]*)⟧|^\[[^\]\n]*\]$", re.MULTILINE)
+
+
+def _unframed(text: str) -> tuple[str, str]:
+    """What a text from outside is, and the text itself without the lines that tell a model how to take it."""
+    remark = re.search(r"⟦([^.⟧]*)", text)
+    return (remark.group(1).lower() if remark else "from outside"), _FRAME.sub("", text).strip()
