@@ -117,11 +117,22 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
     )
     for name, secret in config.secrets().items():
         from_file = name == "API TOKEN" and config.token is None
-        reading.judge_secret(name.lower() + (f" in {config.token_file}" if from_file else ""), secret)
+        reading.judge_secret(f"The token in {config.token_file}" if from_file else _SET_BY[name], secret)
     if reading.problems:
         listed = "\n".join(f"- {problem}" for problem in reading.problems)
         raise BadConfiguration(f"dreamwalker can't start with these settings of the environment:\n{listed}")
     return config
+
+
+_SET_BY = {
+    "API TOKEN": "DREAMWALKER_TOKEN",
+    "MODEL KEY": "ANTHROPIC_API_KEY",
+    "DATABASE PASSWORD": "the password in DREAMWALKER_DATABASE_URL",
+    "NTFY TOPIC": "DREAMWALKER_NTFY_TOPIC",
+    "NTFY TOKEN": "DREAMWALKER_NTFY_TOKEN",
+    "WAKE TOKEN": "DREAMWALKER_WAKE_TOKEN",
+}
+"""Where each secret stands, for whoever has to change it."""
 
 
 class _Reading:
@@ -211,7 +222,7 @@ class _Reading:
     def judge_secret(self, name: str, secret: str) -> None:
         if is_weak(secret):
             self.problems.append(
-                f"the {name} can't be told from ordinary text, so it could not be kept out of answers and "
+                f"{name} can't be told from ordinary text, so it could not be kept out of answers and "
                 "logs: use a longer, more random one (or none, for a model or a database that asks for none)"
             )
 

@@ -58,6 +58,11 @@ async def test_every_route_answers_as_the_document_says(database_url: str) -> No
             return await checked(w, method, route, status=status, **given)
 
         await ask("POST", send, status=202, body=first)
+        number = await w.asked()
+        await ask("GET", "/api/questions")
+        await ask("GET", "/api/questions/{id}", id=number)
+        await ask("POST", "/api/questions/{id}/answer", id=number, body={"answer": "yes"})
+        await ask("POST", "/api/questions/{id}/answer", id=number, body={"answer": "no"}, status=409)
         await w.settled()
         await ask("POST", send, status=202, body=first)
         await ask("POST", send, status=409, body=first | {"text": "Else"})
@@ -115,7 +120,7 @@ async def test_every_event_of_the_stream_is_as_the_document_says(database_url: s
     names = {"change": "Change", "text": "TextInFlight", "end": "Ended"}
     async with world(database_url, answer("I write.", note), say("Done."), heartbeat_seconds=0.05) as w:
         async with w.stream() as events:
-            await w.say("Keys", quotes=[{"text": "Dear all"}])
+            await w.say("Keys")
             seen = await events.until_settled()
             w.system.stopping.set()
             seen.append(await events.of("end"))

@@ -12,6 +12,7 @@ from tools.contract import Arguments, Result, Tool, ToolContext
 
 ROOT = Path(__file__).parent.parent.parent
 ROOMS = ("actors", "dreamwalker", "netlify", "storage", "tools")
+HOUSE = SimpleNamespace(_furnishing=SimpleNamespace(more_tools=()))
 KINDS = ("home", "ask", "job", "worker")
 
 DECLARED = {
@@ -51,24 +52,24 @@ def test_a_tool_that_says_nothing_of_itself_counts_as_the_most_dangerous_one() -
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_tool_of_the_house_is_what_it_was_decided_to_be(kind: str) -> None:
-    tools = House.tools(SimpleNamespace(), kind)  # type: ignore[arg-type]
+    tools = House.tools(HOUSE, kind)  # type: ignore[arg-type]
     assert {tool.name: (tool.exit, tool.private, tool.outside) for tool in tools}.items() <= DECLARED.items()
 
 
 def test_no_tool_is_decided_about_that_the_house_does_not_have() -> None:
-    there = {tool.name for kind in KINDS for tool in House.tools(SimpleNamespace(), kind)}  # type: ignore[arg-type]
+    there = {tool.name for kind in KINDS for tool in House.tools(HOUSE, kind)}  # type: ignore[arg-type]
     assert there == set(DECLARED)
 
 
 def test_whatever_changes_something_that_has_versions_says_so() -> None:
-    exits = [tool for tool in House.tools(SimpleNamespace(), "home") if tool.exit]  # type: ignore[arg-type]
+    exits = [tool for tool in House.tools(HOUSE, "home") if tool.exit]  # type: ignore[arg-type]
     assert {tool.name for tool in exits if tool.target is None} == {"make_job"}  # it makes something new each time
 
 
 def test_whatever_depends_on_when_it_is_read_is_settled_before_the_owner_is_asked() -> None:
     timed = [
         tool
-        for tool in House.tools(SimpleNamespace(), "home")
+        for tool in House.tools(HOUSE, "home")
         if tool.exit and "when" in tool.arguments.__struct_fields__
     ]  # type: ignore[arg-type]
     assert timed and all(tool.settle is not None for tool in timed)

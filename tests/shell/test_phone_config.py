@@ -63,5 +63,5 @@ def test_what_can_not_be_is_told_by_its_name(name: str, value: str) -> None:
 
 
 def test_a_topic_that_anybody_guesses_is_refused_in_words() -> None:
-    with pytest.raises(BadConfiguration, match="the NTFY TOPIC can't be told from ordinary text"):
+    with pytest.raises(BadConfiguration, match="DREAMWALKER_NTFY_TOPIC can't be told from ordinary text"):
         config(DREAMWALKER_NTFY_TOPIC="reminders")
