@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
-.PHONY: chat serve test test-all test-rest check format lint types layers bench kill year gate lock clean
+.PHONY: chat serve test test-all test-rest check format lint types layers bench kill due year gate lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -21,6 +21,7 @@ test-all: test test-rest
 test-rest: lint types layers
 	$(BIN)/python -m pytest -m extra
 	$(MAKE) kill ROUNDS=10
+	$(MAKE) due ROUNDS=8
 	$(MAKE) gate
 	$(MAKE) bench QUICK=1
 
@@ -43,6 +44,11 @@ layers: .venv/ready
 bench: .venv/ready
 	@QUICK=$(QUICK) $(BIN)/python -m bench
 
+# Something is due, and the server is killed 0 to 1,000 ms later.
+due: .venv/ready
+	@$(BIN)/python -m tests.kill.due --rounds $(or $(ROUNDS),50)
+
+# A year of reminders and jobs, lived twice from one seed; it takes some minutes.
 year: .venv/ready
 	@$(BIN)/python -m tests.year $(if $(SEED),--seed $(SEED))
 

@@ -22,7 +22,7 @@ from .live import InFlight
 from .mailbox import Mailbox, Reply
 from .steps import Means
 from .store import FATAL
-from .supervisor import unwrap
+from .supervisor import first_of, unwrap
 
 log = logging.getLogger("dreamwalker.agent")
 
@@ -143,11 +143,13 @@ class AgentActor:
             self._working.pop(conversation, None)
             work.ended.set()
 
-    def _judge(self, conversation: int, error: BaseException) -> int:
+    def _judge(self, conversation: int, error: Exception) -> int:
         """Raise what is about the house; else log it and say whether it counts as a failure of the conversation."""
-        if isinstance(error, (*FATAL, StoreBusy, StoreClosed)):
-            raise error
-        if isinstance(error, NotAsExpected):
+        if (about_house := first_of(error, (*FATAL, StoreBusy, StoreClosed))) is not None:
+            raise about_house
+        if isinstance(error, NotAsExpected) or (
+            isinstance(error, ExceptionGroup) and error.split(NotAsExpected)[1] is None
+        ):  # calls side by side meet it together
             log.info("conversation %d changed meanwhile (%s): looking again", conversation, error)
             return 0
         log.error("conversation %d failed", conversation, exc_info=error)

@@ -34,6 +34,7 @@ __all__ = [
     "Started",
     "Strategy",
     "Supervisor",
+    "first_of",
     "unwrap",
 ]
 

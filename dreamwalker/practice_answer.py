@@ -187,7 +187,8 @@ def _use(wish: Wish, tools: dict[str, Json], heard: _Heard) -> str | Use:
 
 def _repeats(tool: Json | None) -> bool:
     properties = (tool or {}).get("input_schema", {}).get("properties", {})
-    return any(re.search("repeat|rule|every|cron|schedule|recur", name) for name in properties)
+    said = (f"{name} {field.get('description', '')}" for name, field in properties.items())
+    return any(re.search("repeat|rule|every|cron|schedule|recur", text) for text in said)
 
 
 def _hello(tools: dict[str, Json]) -> str:

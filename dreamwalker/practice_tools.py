@@ -13,7 +13,7 @@ Json = dict[str, Any]
 ROLES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("date", "day"), ("date",)),
     (("time", "clock"), ("time",)),
-    (("when", "at", "due", "datetime", "start"), ("when", "words")),
+    (("when", "at", "due", "datetime", "start"), ("when", "rule", "words")),
     (("schedule", "cron", "rule", "rrule", "every", "repeat", "repeats", "recurrence"), ("rule",)),
     (("zone", "timezone", "tz"), ("zone",)),
     (("agent", "to", "recipient", "receiver"), ("agent",)),

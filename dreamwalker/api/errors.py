@@ -16,7 +16,7 @@ from starlette.responses import Response
 from actors.mailbox import MailboxError
 from actors.supervisor import unwrap
 from dreamwalker.system import NotReady
-from storage.errors import CommitUnknown, LeaseLost, StoreBusy, StoreClosed, Unavailable
+from storage.errors import CommitUnknown, LeaseLost, StoreBusy, StoreClosed, TookTooLong, Unavailable
 from storage.text import clean
 
 log = logging.getLogger("dreamwalker.api")
@@ -96,8 +96,8 @@ def refusal(error: Exception, where: Where) -> Refused | None:
             return _later("The database broke off; whether this was done is not known. Ask again with the same id.")
         case LeaseLost() | StoreClosed():
             return _later("Another instance has taken over, or the storage was closed. Nothing was done; ask again.")
-        case Unavailable():
-            return _later("The database can't be reached just now. Nothing was done; ask again.")
+        case Unavailable() | TookTooLong():
+            return _later("The database can't be reached or takes too long just now. Nothing was done; ask again.")
         case StoreBusy():
             return _later("The database did not answer in time. It may still be done; ask again with the same id.")
         case MailboxError():

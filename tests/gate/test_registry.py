@@ -67,11 +67,8 @@ def test_whatever_changes_something_that_has_versions_says_so() -> None:
 
 
 def test_whatever_depends_on_when_it_is_read_is_settled_before_the_owner_is_asked() -> None:
-    timed = [
-        tool
-        for tool in House.tools(HOUSE, "home")
-        if tool.exit and "when" in tool.arguments.__struct_fields__
-    ]  # type: ignore[arg-type]
+    exits = [tool for tool in House.tools(HOUSE, "home") if tool.exit]  # type: ignore[arg-type]
+    timed = [tool for tool in exits if "when" in tool.arguments.__struct_fields__]
     assert timed and all(tool.settle is not None for tool in timed)
 
 

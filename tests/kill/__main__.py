@@ -69,9 +69,9 @@ async def _die(server: Server, after_seconds: float) -> None:
 
 
 async def _violations(server: Server, client: httpx2.AsyncClient, messages: int) -> list[str]:
-    runs = await _settled(server, client)
+    runs = await settled(server, client)
     found = [f"run {run['id']} {run['state']}: {run['reason']}" for run in runs if run["state"] != "done"]
-    entries = await _entries(server, client)
+    entries = await entries_of(server, client)
     asked = [
         int(n) for entry in entries if entry["source"] == "owner" for n in re.findall(r"note (\d+)", entry["text"])
     ]
@@ -92,7 +92,7 @@ async def _violations(server: Server, client: httpx2.AsyncClient, messages: int)
     return found
 
 
-async def _settled(server: Server, client: httpx2.AsyncClient) -> list[dict[str, Any]]:
+async def settled(server: Server, client: httpx2.AsyncClient) -> list[dict[str, Any]]:
     """Wait until no run is open and nothing waits to be placed; returns every run."""
     deadline = time.monotonic() + 60
     while True:
@@ -111,7 +111,8 @@ async def _settled(server: Server, client: httpx2.AsyncClient) -> list[dict[str,
         await trio.sleep(0.1)
 
 
-async def _entries(server: Server, client: httpx2.AsyncClient) -> list[dict[str, Any]]:
+async def entries_of(server: Server, client: httpx2.AsyncClient) -> list[dict[str, Any]]:
+    """Every entry of the home conversation, the oldest first."""
     entries: list[dict[str, Any]] = []
     before = 2**53
     while True:

@@ -12,10 +12,12 @@ from dreamwalker.claude import Claude
 from dreamwalker.practice import serve_practice
 from dreamwalker.practice_answer import SIGNATURE
 from tools.history import HISTORY_TOOLS
+from tools.jobs import JOB_TOOLS
 from tools.model import ModelReply, ModelRequest, ToolUse
 from tools.notes import NOTE_TOOLS
 from tools.outside import Source, outside
 from tools.redact import Redactor
+from tools.reminders import REMINDER_TOOLS
 
 TIME = {"type": "text", "text": "[2026-11-29 Sunday 14:40 Europe/Vienna]"}
 Block = dict[str, Any]
@@ -28,11 +30,7 @@ def tool(name: str, *required: str, **properties: Any) -> Block:
 
 
 TOOLS: tuple[Block, ...] = (
-    *(made.spec() for made in (*NOTE_TOOLS, *HISTORY_TOOLS)),
-    tool("set_reminder", "when", "text", repeat={"type": "string"}),
-    tool("make_job", "title", "prompt", "schedule"),
-    tool("list_reminders"),
-    tool("list_jobs"),
+    *(made.spec() for made in (*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS)),
     tool("delegate", "task"),
     tool("message_agent", "agent", "text"),
     tool("ask_owner", "question", options={"type": "array"}),
