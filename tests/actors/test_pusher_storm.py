@@ -18,6 +18,8 @@ from tests.messages_api import say, serve_messages_api
 from tools.limits import Limits
 from tools.phone import Key, Notification, NotNow, Outcome, Refused, Shown
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits()
 
 

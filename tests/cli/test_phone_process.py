@@ -9,10 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx2
+import pytest
 import trio
 
 from tests.cli.conftest import Machine, stop
 from tests.ntfy import Ntfy, serve_ntfy
+
+pytestmark = pytest.mark.slow
 
 WAIT_SECONDS = 40.0
 

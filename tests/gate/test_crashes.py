@@ -9,6 +9,8 @@ from tests.gate.world import Scene, Stage, look_up, note, send, staged
 from tests.messages_api import answer, say
 from tests.messages_api.replies import Use
 
+pytestmark = pytest.mark.slow
+
 COMMITS_MAX = 8
 
 

@@ -5,6 +5,8 @@ import pytest
 from tests.gate.scenarios import SCENARIOS
 from tests.gate.world import staged
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", SCENARIOS)
 async def test_no_act_slips_through(name: str, database_url: str) -> None:

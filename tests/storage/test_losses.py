@@ -27,6 +27,8 @@ from tests.proxy import (
 )
 from tests.storage.harness import ADD, Add, Do, House, Rows, Script, add, house, outside, rows
 
+pytestmark = pytest.mark.slow
+
 Adding = Callable[[tuple[str, ...]], Operation[int]]
 OPERATIONS = ["composed", "transaction"]
 both = pytest.mark.parametrize("operation", [add, Add], ids=OPERATIONS)

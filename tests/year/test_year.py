@@ -2,8 +2,12 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from tests.year.check import judge
 from tests.year.year import Plan, Year
+
+pytestmark = pytest.mark.slow
 
 
 async def test_of_weeks_with_deaths_sleeps_and_changes_of_mind_every_slot_has_one_fate(database_url: str) -> None:
