@@ -13,13 +13,13 @@ serve: .venv/ready
 	@$(BIN)/dreamwalker serve
 
 test: .venv/ready
-	$(BIN)/python -m pytest -n 2 -m "not extra and not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not extra and not slow"
 
 test-all: test test-rest
 
 # What `make test` leaves out: style, types, layers, what needs Debian packages, real kills, the gate, the bench.
 test-rest: lint types layers
-	$(BIN)/python -m pytest -n 2 -m "extra or slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "extra or slow"
 	$(MAKE) kill ROUNDS=10
 	$(MAKE) due ROUNDS=8
 	$(MAKE) gate

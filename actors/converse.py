@@ -63,6 +63,7 @@ class Conversing:
             times = f"{run.attempt + 1} times" if run.attempt else "once"
             await self._steps.end_early("failed", f"It was taken up {times} without getting on, and given up.")
         else:
+            await self._means.guard.warm()  # a death meanwhile is not the run's, so it must not count against it
             log.info("run %d is taken up again", run.id)
             await self._steps.commit([], attrs.evolve(run, attempt=run.attempt + 1))
 

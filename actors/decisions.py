@@ -1,22 +1,27 @@
-"""The owner's decisions: his answers are taken in, and what he leaves undecided expires.
+"""The owner's decisions: his answers are taken in, and what he leaves undecided is told again, and expires.
 
 One rule: this actor keeps nothing. It looks at the rows when it starts, when a question was put, and when the next one
 is due.
 """
 
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Protocol
+from zoneinfo import ZoneInfo
 
 import attrs
 import trio
 
-from storage.answers import Answer, Answered, Expire, Target
+from storage.answers import Answer, Answered, Expire, Remind, Target
 from storage.conversations import FindConversation
-from storage.questions import NextExpiry, ReadQuestion
-from storage.records import Question
+from storage.operation import Transaction, Write
+from storage.pushes import Declined, Effect, Pressing
+from storage.questions import NextDue, ReadQuestion
+from storage.records import Conversation, Question
 from tools.contract import ToolFailed
 from tools.limits import Limits
-from tools.questions import judge, tell
+from tools.pushing import NO, YES
+from tools.questions import judge, tell, verdict
 from tools.redact import Redactor
 from tools.toolbox import Toolbox
 
@@ -34,18 +39,21 @@ class Means(Protocol):
 
     @property
     def redactor(self) -> Redactor: ...
+    @property
+    def zone(self) -> ZoneInfo: ...
+    def push_of(self, question: Question, again: bool) -> tuple[Write, ...]: ...
     def toolbox(self, conversation_kind: str) -> Toolbox: ...
 
 
 @attrs.frozen
 class Look:
-    """Another question may be the next to expire."""
+    """Something may be due for a question."""
 
     key: int
 
 
 class Decisions:
-    """Answers questions and lets them expire. `run` is the actor; `answer` may be called by any task."""
+    """Answers questions and lets them expire. `run` is the actor; the rest may be called by any task."""
 
     def __init__(self, means: Means) -> None:
         self._means = means
@@ -53,37 +61,66 @@ class Decisions:
 
     async def answer(self, id: int, words: str) -> Answered | None:
         """Answer a question in the owner's words. None if there is no such question. The first answer counts."""
-        means = self._means
-        question = await means.store.ask(ReadQuestion(id))
+        question = await self._means.store.ask(ReadQuestion(id))
         if question is None:
             return None
-        return await means.store.ask(
-            Answer(
-                id=id,
-                answer=judge(question, means.redactor.text(words)),
-                target=await self._target(question),
-                message=means.store.next_id(),
-                tell=tell,
-                now=means.clock.now(),
-            )
+        conversation = await self._means.store.ask(FindConversation(id=question.conversation))
+        return await self._means.store.ask(self._operation(question, conversation, words, self._means.store.next_id()))
+
+    def effects(self, message: int) -> Mapping[str, Effect]:
+        """What the buttons of a question's push do, in the press's own transaction. `message`: an id for one."""
+
+        def pressed(words: str) -> Effect:
+            async def press(tx: Transaction, it: Pressing) -> str:
+                question = await ReadQuestion(int(it.push.id.rpartition(":")[2])).read(tx)
+                if question is None:
+                    raise Declined("There is no such question any more.")
+                conversation = await FindConversation(id=question.conversation).read(tx)
+                answered = await self._operation(question, conversation, words, message).perform(tx)
+                assert answered is not None
+                zone = self._means.zone
+                stands, said = verdict(answered.question, words, first=answered.first, zone=zone, now=it.now)
+                if not stands and not question.open:  # what this very press closed stays closed
+                    raise Declined(said)
+                return said
+
+            return press
+
+        return {words: pressed(words) for words in (YES, NO)}
+
+    def _operation(self, question: Question, conversation: Conversation | None, words: str, message: int) -> Answer:
+        means = self._means
+        target = None
+        if question.thing is not None and conversation is not None:
+            target = target_of(question, means.toolbox(conversation.kind), means.limits)
+        return Answer(
+            id=question.id,
+            answer=judge(question, means.redactor.text(words)),
+            target=target,
+            message=message,
+            tell=tell,
+            now=means.clock.now(),
         )
 
     async def run(self, *, task_status: "trio.TaskStatus[None]" = trio.TASK_STATUS_IGNORED) -> None:
-        """Let questions expire until the mailbox is closed. Raises StorageError."""
+        """See to open questions until the mailbox is closed. Raises StorageError."""
         with self.mailbox:
             async with trio.open_nursery() as nursery:
-                sleeping = self._sleep(nursery, await self._expire())
+                sleeping = self._sleep(nursery, await self._see_to_it())
                 task_status.started()
                 async for _ in self.mailbox:
                     sleeping.cancel()
-                    sleeping = self._sleep(nursery, await self._expire())
+                    sleeping = self._sleep(nursery, await self._see_to_it())
                 nursery.cancel_scope.cancel()
 
-    async def _expire(self) -> datetime | None:
-        """Close what is past its time; returns when the next one is."""
-        means = self._means
-        while (due := await means.store.ask(NextExpiry())) is not None and due <= means.clock.now():
-            await means.store.ask(Expire(next_id=means.store.next_id, tell=tell, now=means.clock.now()))
+    async def _see_to_it(self) -> datetime | None:
+        """Close what is past its time and tell again of what soon is; returns when the next one is due."""
+        means, again_seconds = self._means, self._means.limits.question_again_seconds
+        while (due := await means.store.ask(NextDue(again_seconds))) is not None and due <= means.clock.now():
+            now = means.clock.now()
+            await means.store.ask(Expire(next_id=means.store.next_id, tell=tell, now=now))
+            until = now + timedelta(seconds=again_seconds)
+            await means.store.ask(Remind(until=until, push=means.push_of, now=now))
         return due
 
     def _sleep(self, nursery: trio.Nursery, due: datetime | None) -> trio.CancelScope:
@@ -97,14 +134,6 @@ class Decisions:
         with scope:
             await self._means.clock.sleep_until(due)
             self.mailbox.ring(0)
-
-    async def _target(self, question: Question) -> Target | None:
-        """What the act of a question would change."""
-        if question.thing is None:
-            return None
-        conversation = await self._means.store.ask(FindConversation(id=question.conversation))
-        assert conversation is not None
-        return target_of(question, self._means.toolbox(conversation.kind), self._means.limits)
 
 
 def target_of(question: Question, toolbox: Toolbox, limits: Limits) -> Target | None:

@@ -125,6 +125,7 @@ class Gate:
             expires_at=now + timedelta(seconds=self.means.limits.question_seconds),
             closed_at=None,
             started_at=None,
+            reminded_at=None,
             no=0,
         )
         target = tool.target(self.agent.name, arguments) if tool.target is not None else None

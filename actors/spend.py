@@ -94,6 +94,10 @@ class Guard:
         writes = spend.extend(reservation.entry, entry.amount, day_limit=purse.day_limit, month_limit=purse.month_limit)
         return Reservation(request=request, entry=entry, writes=writes)
 
+    async def warm(self) -> None:
+        """Get the model ready to be asked; it costs nothing."""
+        await self._model.warm()
+
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
         """Ask what was reserved for, once. Raises Unreserved, ModelError."""
         if request not in self._reserved:

@@ -13,7 +13,7 @@ from storage import calls, inbox, runs
 from storage.answers import Reply
 from storage.errors import OverBudget
 from storage.operation import Bell, Commit, Write
-from storage.records import Agent, Call, Run
+from storage.records import Agent, Call, Question, Run
 from tools.limits import Limits
 from tools.questions import CLOSED, TOO_MANY, same, tell, waits
 from tools.redact import Redactor
@@ -49,6 +49,7 @@ class Means(Protocol):
     def default_model(self) -> str: ...
     @property
     def ask_mode(self) -> Mode: ...
+    def push_of(self, question: Question, again: bool) -> tuple[Write, ...]: ...
     def toolbox(self, conversation_kind: str) -> Toolbox: ...
 
 
@@ -116,6 +117,7 @@ class Steps:
                 too_many=TOO_MANY,
                 waits=waits,
                 tell=tell,
+                push=means.push_of,
                 now=now,
             )
         )

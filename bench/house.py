@@ -44,6 +44,9 @@ class MemoryModel:
         self.settling_no: int | None = None
         self._notes = 0
 
+    async def warm(self) -> None:
+        """It is always ready."""
+
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
         await trio.lowlevel.checkpoint()
         if request.messages[-1]["content"][-1]["type"] == "tool_result":

@@ -31,10 +31,11 @@ from actors.supervisor import (
 )
 from storage import answers, inbox, pushes, runs, things
 from storage.conversations import Agents, EnsureAgent
-from storage.operation import Bell
-from storage.records import Agent
+from storage.operation import Bell, Write
+from storage.records import Agent, Question
 from storage.settings import Set, Settings
 from storage.waking import Found, Look
+from tools.card import card
 from tools.contract import Tool
 from tools.history import HISTORY_TOOLS
 from tools.jobs import JOB_TOOLS
@@ -138,6 +139,10 @@ class House:
         """The owner's phone, if there is one and pushes are not turned off."""
         return self._furnishing.phone if self.chosen.pushes else None
 
+    def push_of(self, question: Question, again: bool) -> tuple[Write, ...]:
+        """The push that tells of a question; `again`: a second time."""
+        return self.pushes.question(question, card(question, self.zone).text, self.clock.now(), again=again)
+
     # -- for the doors
 
     def agent(self, name: str) -> AgentActor | None:
@@ -155,7 +160,7 @@ class House:
         hashed = hash_of(token)
         if hashed is None:
             return None
-        made = effects(id=self.store.next_id())
+        made = {**effects(id=self.store.next_id()), **self.decisions.effects(message=self.store.next_id())}
         return await self.store.ask(pushes.Press(hash=hashed, effects=made, now=self.clock.now()))
 
     async def wake(self) -> Found:

@@ -34,6 +34,7 @@ CREATE TABLE questions (
     expires_at    TIMESTAMPTZ NOT NULL,
     closed_at     TIMESTAMPTZ,
     started_at    TIMESTAMPTZ,               -- when an approved act that can't be repeated was begun
+    reminded_at   TIMESTAMPTZ,               -- when he was told a second time, a day before it expires
     no            BIGINT NOT NULL,
     UNIQUE (run, turn, position),
     CHECK ((thing IS NULL) = (base_version IS NULL)),

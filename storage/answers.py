@@ -9,7 +9,7 @@ from datetime import datetime
 
 import attrs
 
-from . import calls, inbox, questions
+from . import calls, inbox, pushes, questions
 from .operation import Bell, Operation, Read, Transaction, Write
 from .records import Call, Question, Run
 from .runs import step
@@ -20,6 +20,14 @@ EXPIRY = "expiry"
 
 Tell = Callable[[Question, bool], str]
 """What a model is told of a question's outcome; True: in a message, which has to say what it was about."""
+
+Push = Callable[[Question, bool], tuple[Write, ...]]
+"""The writes that put a question into the outbox; True: a second time, since it expires soon."""
+
+
+def push_id(question: int) -> str:
+    """The id of the push that tells of a question."""
+    return f"question:{question}"
 
 
 @attrs.frozen(kw_only=True)
@@ -59,7 +67,7 @@ _CALLS = f"SELECT {Call.columns()} FROM calls WHERE run = ? AND turn = ? ORDER B
 
 @attrs.frozen(kw_only=True)
 class Reply(Operation[Replied]):
-    """Commit a reply some of whose calls may have to wait for the owner.
+    """Commit a reply some of whose calls may have to wait for the owner, who is told of them (`push`).
 
     `writes` are all of it but the run and the judged calls. An act that is asked about already is not asked about
     again, nor done: its call points at the open question (`same`). A question about the same thing takes the place of
@@ -74,6 +82,7 @@ class Reply(Operation[Replied]):
     too_many: str
     waits: Callable[[tuple[int, ...]], str]
     tell: Tell
+    push: Push
     now: datetime
 
     async def perform(self, tx: Transaction) -> Replied:
@@ -88,6 +97,7 @@ class Reply(Operation[Replied]):
         await tx.write(step(run))
         tx.ring(Bell(inbox.LIVE, run.conversation))
         tx.ring(Bell(EXPIRY))
+        tx.ring(pushes.WAITS)
         return Replied(run=attrs.evolve(run, no=tx.no), calls=made)
 
     async def _judge(self, tx: Transaction, judged: Judged) -> None:
@@ -107,7 +117,8 @@ class Reply(Operation[Replied]):
             for row in await tx.all(_SAME_THING, thing):
                 await settle(tx, _closed(Question.of(row), "superseded", None, self.now), self.tell)
             question = attrs.evolve(question, thing=thing, base_version=await judged.target.version.read(tx))
-        await tx.write(questions.ask(question), calls.begin(attrs.evolve(call, state="asked", question=question.id)))
+        asked = attrs.evolve(call, state="asked", question=question.id)
+        await tx.write(questions.ask(question), calls.begin(asked), *self.push(question, False))
 
     async def _refuse(self, tx: Transaction, call: Call, text: str) -> None:
         await tx.write(calls.begin(call), calls.finish(call, text=text, failed=True, now=self.now))
@@ -156,7 +167,7 @@ class Answer(Operation[Answered | None]):
         return Answered(question=attrs.evolve(closed, no=tx.no), first=closed.state == "answered")
 
 
-_EXPIRED = f"SELECT {Question.columns()} FROM questions WHERE state = 'open' AND expires_at <= ? ORDER BY id LIMIT 50"
+_DUE = f"SELECT {Question.columns()} FROM questions WHERE state = 'open' AND expires_at <= ? ORDER BY id LIMIT 50"
 
 
 @attrs.frozen(kw_only=True)
@@ -168,10 +179,29 @@ class Expire(Operation[int]):
     now: datetime
 
     async def perform(self, tx: Transaction) -> int:
-        expired = await tx.all(_EXPIRED, self.now)
+        expired = await tx.all(_DUE, self.now)
         for row in expired:
             await settle(tx, _closed(Question.of(row), "expired", None, self.now), self.tell, self.next_id())
         return len(expired)
+
+
+_UNTOLD = _DUE.replace("ORDER BY", "AND reminded_at IS NULL ORDER BY")
+
+
+@attrs.frozen(kw_only=True)
+class Remind(Operation[int]):
+    """Tell the owner a second time of what expires before `until`, some at once; returns of how many."""
+
+    until: datetime
+    push: Push
+    now: datetime
+
+    async def perform(self, tx: Transaction) -> int:
+        untold = [Question.of(row) for row in await tx.all(_UNTOLD, self.until)]
+        for question in untold:
+            await tx.write(questions.remind(question.id, self.now), *self.push(question, True))
+        tx.ring(pushes.WAITS)
+        return len(untold)
 
 
 @attrs.frozen(kw_only=True)
@@ -211,10 +241,12 @@ _ASKING_RUN = f"SELECT {Run.columns()} FROM runs WHERE id = ?"
 
 async def settle(tx: Transaction, question: Question, tell: Tell, message: int | None = None) -> None:
     """Close a question as it says, and let its call and its run know. `message`: the id of the one that may be made."""
-    await tx.write(questions.close(question))
+    assert question.closed_at is not None
+    off = pushes.call_off(push_id(question.id), why="It was decided before it was sent.", now=question.closed_at)
+    await tx.write(questions.close(question), off)
     row = await tx.get(_ASKING_CALL, question.run, question.turn, question.position)
     of = await tx.get(_ASKING_RUN, question.run)
-    assert row is not None and of is not None and question.closed_at is not None
+    assert row is not None and of is not None
     call, run = Call.of(row), Run.of(of)
     if call.state == "asked":
         if question.approved:

@@ -113,6 +113,16 @@ def give_up(seen: Push, *, why: str, now: datetime, state: str = "failed") -> Wr
     return Write(_SETTLE, (state, why, None, now, seen.id, seen.made_at), expect=None)
 
 
+_CALL_OFF = """
+UPDATE pushes SET state = 'off', why = ?, next_at = NULL, settled_at = ?, no = :no WHERE id = ? AND state = 'waiting'
+"""
+
+
+def call_off(id: str, *, why: str, now: datetime) -> Write:
+    """Send a push no more that still waits: what it tells is no longer so."""
+    return Write(_CALL_OFF, (why, now, id), expect=None)
+
+
 _WAITING = f"SELECT {Push.columns()} FROM pushes WHERE next_at IS NOT NULL ORDER BY next_at, id LIMIT ?"
 
 

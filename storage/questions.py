@@ -12,7 +12,7 @@ from .records import Call, Question, Run
 
 _ASK = f"""
 INSERT INTO questions ({Question.columns()})
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
 """
 
 
@@ -41,6 +41,14 @@ def start(question: int, now: datetime) -> Write:
     return Write(_START, (now, question), what="begin what was approved")
 
 
+_REMIND = "UPDATE questions SET reminded_at = ?, no = :no WHERE id = ? AND state = 'open' AND reminded_at IS NULL"
+
+
+def remind(question: int, now: datetime) -> Write:
+    """Commit that the owner is told of an open question a second time. Raises NotAsExpected if he was before."""
+    return Write(_REMIND, (now, question), what="tell of the question again")
+
+
 # What a run that ends leaves open: all of it if the owner stopped it, else what it still waited for.
 _WITHDRAW = """
 UPDATE questions q SET state = 'stopped', closed_at = ?, no = :no
@@ -49,9 +57,21 @@ WHERE q.run = ? AND q.state = 'open' AND (? OR EXISTS (
 """
 
 
-def withdraw(run: int, now: datetime, *, detached_too: bool) -> Write:
-    """Withdraw a run's open questions: those that it waits for, and also those that it went on without."""
-    return Write(_WITHDRAW, (now, run, detached_too), expect=None)
+_CALL_OFF = """
+UPDATE pushes SET state = 'off', why = 'The run that asks was ended.', next_at = NULL, settled_at = ?, no = :no
+WHERE state = 'waiting' AND id IN (SELECT 'question:' || q.id FROM questions q WHERE q.run = ? AND q.state = 'stopped')
+"""
+
+
+def withdraw(run: int, now: datetime, *, detached_too: bool) -> tuple[Write, ...]:
+    """Withdraw a run's open questions: those that it waits for, and also those that it went on without.
+
+    Not for composed commits: what is no longer asked is not pushed any more either.
+    """
+    return (
+        Write(_WITHDRAW, (now, run, detached_too), expect=None),
+        Write(_CALL_OFF, (now, run), expect=None),
+    )
 
 
 _ONE = f"SELECT {Question.columns()} FROM questions WHERE id = ?"
@@ -135,14 +155,22 @@ class Hear(Read[Heard]):
         )
 
 
-_NEXT = "SELECT min(expires_at) AS at FROM questions WHERE state = 'open'"
+_NEXT = """
+SELECT min(CASE WHEN reminded_at IS NULL THEN expires_at - make_interval(secs => ?) ELSE expires_at END) AS at
+FROM questions WHERE state = 'open'
+"""
 
 
 @attrs.frozen
-class NextExpiry(Read[datetime | None]):
-    """When the next open question expires, None if none is open."""
+class NextDue(Read[datetime | None]):
+    """When something is due for an open question: that the owner is told again, so long before it expires, or its end.
+
+    None if none is open.
+    """
+
+    again_seconds: float
 
     async def read(self, reader: Reader) -> datetime | None:
-        row = await reader.get(_NEXT)
+        row = await reader.get(_NEXT, self.again_seconds)
         at: datetime | None = row["at"] if row else None
         return at

@@ -194,6 +194,7 @@ class Question(_Record):
     expires_at: datetime
     closed_at: datetime | None
     started_at: datetime | None
+    reminded_at: datetime | None
     no: int
 
     @property

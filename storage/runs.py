@@ -86,7 +86,7 @@ class End(Operation[Run | None]):
         if row is None or Run.of(row).ended:
             return None if row is None else Run.of(row)
         run = Run.of(row)
-        await tx.write(questions.withdraw(self.run, self.now, detached_too=self.state == "stopped"))
+        await tx.write(*questions.withdraw(self.run, self.now, detached_too=self.state == "stopped"))
         for unfinished in await tx.all(_UNFINISHED, self.run):
             await tx.write(calls.finish(Call.of(unfinished), text=self.result_text, failed=True, now=self.now))
         if self.partial is not None:

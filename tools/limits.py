@@ -58,6 +58,8 @@ class Limits:
     # -- questions
     question_seconds: float = 7 * 86_400.0
     """How long the owner may take to answer. Later means no."""
+    question_again_seconds: float = 86_400.0
+    """So long before it expires he is told of it a second time."""
     questions_open: int = 20
     """Open questions of one agent: past that nothing more is asked."""
     refusals: int = 2

@@ -121,4 +121,8 @@ class Model(Protocol):
     Raises ModelError. Cancelling the trio scope around it closes the stream at once.
     """
 
+    async def warm(self) -> None:
+        """Do what takes long and comes before any first request. Doing it again takes no time."""
+        ...
+
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply: ...

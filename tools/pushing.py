@@ -11,8 +11,10 @@ from typing import Literal
 import attrs
 
 from storage import pushes, things
+from storage.answers import push_id
 from storage.operation import Transaction, Write
 from storage.pushes import Button, Declined, Effect, Pressing
+from storage.records import Question
 
 from .limits import Limits
 from .redact import Redactor
@@ -23,6 +25,7 @@ from .zones import said, zone_named
 
 DONE = "done"
 SNOOZE = "snooze"
+YES, NO = "yes", "no"
 
 _TITLES = {"reminder": "Reminder", "report": "Report"}
 
@@ -46,6 +49,16 @@ class Outbox:
         )
         return (self._write(id, kind, title or _TITLES[kind], text, now, thing, buttons if kind == "reminder" else ()),)
 
+    def question(self, it: Question, shown: str, now: datetime, *, again: bool) -> tuple[Write, ...]:
+        """The push of a question, `again` if it is told of a second time. `shown` is all that the owner is shown.
+
+        It can be answered under the push only where all of it is seen there.
+        """
+        title = f"{'Still open: question' if again else 'Question'} {it.id} of {it.agent}"
+        decide = (Button(purpose=YES, label="Yes", whole=True), Button(purpose=NO, label="No", whole=True))
+        buttons = decide if it.kind == "act" else ()
+        return (self._write(push_id(it.id), "question", title, shown, now, None, buttons, until=it.expires_at),)
+
     def test(self, id: str, now: datetime) -> Write:
         """A push that shows whether pushes arrive, and whether its button reaches us."""
         text = (
@@ -54,7 +67,16 @@ class Outbox:
         return self._write(id, "test", "A test", text, now, None, (Button(purpose=DONE, label="Done"),))
 
     def _write(
-        self, id: str, kind: str, title: str, text: str, now: datetime, thing: int | None, buttons: tuple[Button, ...]
+        self,
+        id: str,
+        kind: str,
+        title: str,
+        text: str,
+        now: datetime,
+        thing: int | None,
+        buttons: tuple[Button, ...],
+        *,
+        until: datetime | None = None,
     ) -> Write:
         return pushes.enqueue(
             id=id,
@@ -63,7 +85,7 @@ class Outbox:
             title=self._fit(title),
             text=self._fit(text),
             buttons=buttons,
-            buttons_until=now + timedelta(days=self.limits.button_days),
+            buttons_until=until or now + timedelta(days=self.limits.button_days),
             now=now,
         )
 

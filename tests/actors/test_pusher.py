@@ -408,12 +408,14 @@ async def test_without_an_address_of_our_own_no_buttons_are_made(database_url: s
 
 async def test_a_button_of_another_purpose_is_declined_in_words(database_url: str) -> None:
     async with room(database_url) as r:
-        buttons = (Button(purpose="yes", label="Yes", whole=True), Button(purpose="no", label="No", whole=True))
+        buttons = (Button(purpose="maybe", label="Maybe", whole=True), Button(purpose="no", label="No", whole=True))
         until = r.clock.now() + timedelta(days=7)
         await r.push("question:1", "Shall I?", kind="question", buttons=buttons, buttons_until=until)
-        assert (await r.ntfy.shown(1)).buttons == ["Yes", "No", "Open"]
+        assert (await r.ntfy.shown(1)).buttons == ["Maybe", "No", "Open"]
         with pytest.raises(Declined, match="another version"):
-            await r.press("Yes")
+            await r.press("Maybe")
+        with pytest.raises(Declined, match="no such question"):
+            await r.press("No")
 
 
 async def test_an_answer_in_another_room_of_the_house_is_given_by_its_own_effect(database_url: str) -> None:

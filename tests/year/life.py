@@ -123,6 +123,9 @@ class Scripted:
 
     seed: int
 
+    async def warm(self) -> None:
+        """It is always ready."""
+
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
         newest = str(request.messages[-1]["content"])
         if request.tools:
