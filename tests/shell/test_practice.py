@@ -161,7 +161,7 @@ async def test_a_time_that_was_asked_for_completes_the_reminder(claude: Claude) 
     first = await answer(claude, owner("remind me to call mum"))
     asked = {"role": "assistant", "content": [{"type": "text", "text": first}]}
     use = await call(claude, owner("remind me to call mum"), asked, owner("tomorrow at 9"))
-    assert use.arguments == {"when": "2026-11-30 09:00", "text": "Call mum."}
+    assert use.arguments == {"when": "2026-11-30 09:00", "text": "Call mum.", "zone": "Europe/Vienna"}
 
 
 # -- text from outside -----------------------------------------------------------------------------
