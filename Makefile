@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
-.PHONY: chat serve test test-all test-rest check format lint types layers bench kill due year gate lock clean
+.PHONY: chat serve test test-all test-rest check format lint types layers bench kill due year simulate gate lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -54,6 +54,11 @@ year: .venv/ready
 
 kill: .venv/ready
 	@$(BIN)/python -m tests.kill --rounds $(or $(ROUNDS),200) $(if $(SEED),--seed $(SEED))
+
+# Not yet part of `make test-all`: it still finds violations that nobody has judged.
+simulate: .venv/ready
+	@$(BIN)/python -m tests.simulate --schedules $(or $(SCHEDULES),300) --processes $(or $(PROCESSES),20) \
+	    $(if $(SEED),--seed $(SEED))
 
 gate: .venv/ready
 	@$(BIN)/python -m tests.gate

@@ -56,6 +56,16 @@ class Server:
         self._process.send_signal(number)
         self._process.wait()
 
+    def tell_to_stop(self) -> None:
+        """Ask it to end; it is not waited for."""
+        assert self._process is not None
+        self._process.terminate()
+
+    async def ended(self) -> int:
+        """Wait until this life has ended; its exit code."""
+        assert self._process is not None
+        return await trio.to_thread.run_sync(self._process.wait, abandon_on_cancel=True)
+
     def end(self) -> None:
         """Stop it for good."""
         if self._process is not None and self._process.poll() is None:

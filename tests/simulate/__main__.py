@@ -1,0 +1,125 @@
+"""`make simulate`: plays seeded schedules against whole systems, judges them, and says what struck where.
+
+One rule: it succeeds only if every schedule that was asked for ran, every kind of injection struck somewhere, and
+nothing was found. A failing seed is named, and running that seed alone repeats it.
+"""
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import msgspec
+
+from tests.simulate.databases import open_databases
+from tests.simulate.injections import INJECTIONS
+
+ROOT = Path(__file__).parent.parent.parent
+SHOWN_VIOLATIONS = 12
+
+
+@attrs.define(kw_only=True)
+class Tally:
+    """What has come of the schedules so far."""
+
+    ran: int = 0
+    failed: dict[str, list[str]] = attrs.Factory(dict)
+    struck: defaultdict[str, Counter[str]] = attrs.Factory(lambda: defaultdict(Counter))
+    lives: int = 0
+
+    def take(self, line: bytes) -> None:
+        """Count one verdict, and show what it found."""
+        verdict: dict[str, Any] = msgspec.json.decode(line)
+        self.ran += 1
+        self.lives += verdict["lives"]
+        for name, operation, count in verdict["struck"]:
+            self.struck[name][operation] += count
+        if verdict["violations"]:
+            which = f"{verdict['seed']}{' (processes)' if verdict['real'] else ''}"
+            self.failed[which] = verdict["violations"]
+            print(f"seed {which}:", flush=True)
+            for violation in verdict["violations"][:SHOWN_VIOLATIONS]:
+                print(f"    {violation[:500]}", flush=True)
+
+    def show(self) -> None:
+        """How often each injection met each operation."""
+        for name in INJECTIONS:
+            met = self.struck[name]
+            where = ", ".join(f"{operation} {count}" for operation, count in met.most_common())
+            print(f"{name:45} {met.total():5}  {where}")
+
+
+class Worker:
+    """A process that plays schedules, and the thread that reads what it says."""
+
+    def __init__(self, tally: Tally, lock: threading.Lock, arguments: Sequence[str]) -> None:
+        self._tally, self._lock = tally, lock
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.simulate.worker", *arguments], stdout=subprocess.PIPE, cwd=ROOT
+        )
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            with self._lock:
+                self._tally.take(line)
+
+    def join(self) -> None:
+        """Wait for its end."""
+        self._thread.join()
+        self._process.wait()
+
+
+def simulate(schedules: int, processes: int, seed: int, jobs: int) -> Tally:
+    """Play them all."""
+    tally, lock = Tally(), threading.Lock()
+    with open_databases() as databases:
+        for count, more in ((schedules, ()), (processes, ("--real",))):
+            workers = []
+            for at in range(min(jobs, count)):
+                span = ("--first", str(seed + at), "--end", str(seed + count), "--step", str(min(jobs, count)))
+                workers.append(Worker(tally, lock, ("--database", databases.make(), *span, *more)))
+            for worker in workers:
+                worker.join()
+    return tally
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="make simulate", description=__doc__)
+    parser.add_argument("--schedules", type=int, default=300)
+    parser.add_argument("--processes", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1)
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
+    asked = options.schedules + options.processes
+    print(f"seed {seed}", flush=True)
+    began = time.monotonic()
+    tally = simulate(options.schedules, options.processes, seed, options.jobs)
+    tally.show()
+    seconds = time.monotonic() - began
+    print(f"{tally.lives} lives, {seconds:.0f} s, {tally.ran / seconds:.1f} schedules a second")
+    never = [name for name in INJECTIONS if not tally.struck[name]]
+    if never:
+        print(f"these never struck: {', '.join(never)}")
+    if tally.ran < asked:
+        print(f"only {tally.ran} of {asked} schedules ran")
+    for which in tally.failed:
+        print(f"failing seed: {which}")
+    print(f"{tally.ran} schedules, {sum(map(len, tally.failed.values()))} violations")
+    return 1 if never or tally.failed or tally.ran < asked else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

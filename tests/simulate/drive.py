@@ -1,0 +1,249 @@
+"""Driving one schedule from its first act to the verdict.
+
+One rule: it waits for what must come, never for a time; when nothing moves any more, it lets time pass and the wake
+come, and after long enough it calls the schedule stuck.
+"""
+
+import importlib
+import logging
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import httpx2
+import trio
+
+from tests.messages_api import MessagesApi, serve_messages_api
+from tests.simulate.acts import Act
+from tests.simulate.features import FEATURES
+from tests.simulate.judges import judge
+from tests.simulate.life import LIVING
+from tests.simulate.outsider import Outsider, open_outsider
+from tests.simulate.plan import Schedule
+from tests.simulate.stage import Stage
+from tests.simulate.story import read_story
+from tests.simulate.watcher import Watcher
+from tools.limits import Limits
+
+STUCK_SECONDS = 15.0
+QUIET_SECONDS = 0.03
+HELD_SECONDS = 0.3
+SOON_STEPS, SOON_SECONDS = 8, 0.1
+
+LIMITS = Limits(
+    lease_seconds=60.0,
+    renew_seconds=0.4,
+    reach_seconds=1.5,
+    idle_seconds=0.3,
+    statement_seconds=0.25,
+    transaction_seconds=0.3,
+    silent_seconds=0.5,
+    ask_seconds=5.0,
+    silence_seconds=0.4,
+    stop_seconds=0.1,
+)
+"""The product's limits, so short that a schedule need not wait for them."""
+
+FIRST_GENERATION = "66a00000"
+
+_LEFT = """
+SELECT (SELECT count(*) FROM messages WHERE placed_seq IS NULL AND withdrawn_at IS NULL) AS unplaced,
+    count(*) AS runs, min(retry_at) AS retry_at FROM runs WHERE state IN ('open', 'waiting')
+"""
+
+
+_HOLDER = """
+SELECT holder = '' AS free, (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app
+FROM dreamwalker_lease l
+"""
+
+
+@attrs.frozen(kw_only=True)
+class Verdict:
+    """What came of a schedule."""
+
+    seed: int
+    violations: tuple[str, ...]
+    struck: Counter[tuple[str, str]]
+    seconds: float
+    lives: int
+
+
+@attrs.frozen(kw_only=True)
+class Theatre:
+    """What all schedules of one worker share: a database, the scripted Messages API, a client."""
+
+    database_url: str
+    outsider: Outsider
+    api: MessagesApi
+    client: httpx2.AsyncClient
+    new_life: Any = None
+
+    def stage(self, schedule: Schedule, limits: Limits, nursery: trio.Nursery) -> Stage:
+        """A stage for one schedule. The model answers for it from now on."""
+        more = {} if self.new_life is None else {"new_life": self.new_life}
+        stage = Stage(
+            schedule,
+            outsider=self.outsider,
+            api=self.api,
+            client=self.client,
+            database_url=self.database_url,
+            limits=limits,
+            nursery=nursery,
+            **more,
+        )
+        self.api.answer_with(stage.on_answer)
+        return stage
+
+    async def play(self, schedule: Schedule, limits: Limits = LIMITS) -> Verdict:
+        """Run one schedule and judge it."""
+        began = time.monotonic()
+        await self.outsider.empty()
+        self.api.forget()
+        with complaints() as errors:
+            async with trio.open_nursery() as nursery:
+                stage = self.stage(schedule, limits, nursery)
+                await _course(stage)
+                nursery.cancel_scope.cancel()
+        story = await read_story(stage)
+        found = [*stage.violations, *dict.fromkeys(errors), *judge(story)]
+        for feature in FEATURES:
+            found += [f"{feature.name}: {violation}" for violation in feature.judge(story)]
+        return Verdict(
+            seed=schedule.seed,
+            violations=tuple(found),
+            struck=stage.struck,
+            seconds=time.monotonic() - began,
+            lives=len(stage.lives),
+        )
+
+
+async def _course(stage: Stage) -> None:
+    """All that happens in a schedule."""
+    watcher = Watcher(stage)
+    try:
+        with trio.fail_after(STUCK_SECONDS * 3):
+            stage.current = await stage.begin(FIRST_GENERATION)
+            if stage.schedule.watched:
+                stage.soon(watcher.watch)
+            for act in stage.schedule.acts:
+                await _perform(stage, act)
+            await settle(stage)
+            await stage.deliver_rest()
+            await settle(stage)
+            await _losers_are_fenced(stage)
+            if stage.schedule.watched:
+                await watcher.judge(stage.outsider)
+    except trio.TooSlowError:
+        stage.violations.append(f"the owner got no answer, or all took longer than {STUCK_SECONDS * 3:g} s")
+    finally:
+        with trio.CancelScope(shield=True):
+            await stage.end()
+
+
+async def _perform(stage: Stage, act: Act) -> None:
+    """Do an act of the owner's when it is due."""
+    match act.when:
+        case "soon":
+            await stage.steps_or_seconds(SOON_STEPS, SOON_SECONDS)
+        case "settled":
+            await settle(stage)
+        case "answering" | "working":
+            hold = stage.hold_at(act.when)
+            await _reached_or_settled(stage, hold)
+            try:
+                await act.perform(stage)
+            finally:
+                hold.taken = True
+                hold.gate.open()
+            return
+    await act.perform(stage)
+
+
+async def _reached_or_settled(stage: Stage, hold: Any) -> None:
+    """Wait until the model or a tool is held; not for longer than it takes to see that none will be."""
+    with trio.move_on_after(HELD_SECONDS):
+        async with trio.open_nursery() as nursery:
+
+            async def settled() -> None:
+                await settle(stage)
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(settled)
+            await hold.gate.reached.wait()
+            nursery.cancel_scope.cancel()
+
+
+async def settle(stage: Stage) -> None:
+    """Wait until nothing is left to do. Time passes when nothing else does."""
+    until = time.monotonic() + STUCK_SECONDS
+    quiet = 0
+    while True:
+        (left,) = await stage.outsider.rows(_LEFT)
+        if not left["unplaced"] and not left["runs"]:
+            return
+        if left["retry_at"] is not None and left["retry_at"] > stage.clock.now():
+            stage.clock.set(left["retry_at"])
+        if time.monotonic() > until:
+            stage.violations.append(f"stuck with {left['unplaced']} messages and {left['runs']} runs")
+            return
+        quiet = 0 if await stage.news(QUIET_SECONDS) else quiet + 1
+        if quiet > 1:
+            stage.clock.move(1.0)
+        if quiet > 2:
+            with trio.move_on_after(QUIET_SECONDS * 10):
+                await stage.request("GET", "/api/status")
+
+
+async def _losers_are_fenced(stage: Stage) -> None:
+    """Whoever lost the lease to a living holder takes nothing in, and says when to come again."""
+    (lease,) = await stage.outsider.rows(_HOLDER)
+    for life in stage.lives:
+        if life.dead or life.app == lease["app"] or lease["free"]:
+            continue
+        with trio.move_on_after(3):
+            answer = await stage.probe(life)
+            if answer is not None and answer.status_code != 503:
+                stage.violations.append(f"{life.app} has lost the lease and answers {answer.status_code}")
+
+
+@asynccontextmanager
+async def open_theatre(database_url: str, new_life: Any = None) -> AsyncIterator[Theatre]:
+    """A theatre on a migrated database of its own. It is audited from now on."""
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
+    importlib.import_module("anthropic.resources.messages")  # it takes seconds, and no schedule shall wait for it
+    context = httpx2.create_ssl_context(trust_env=False)
+    async with serve_messages_api() as api, open_outsider(database_url) as outsider:
+        await outsider.set_up()
+        async with httpx2.AsyncClient(timeout=8, verify=context, trust_env=False) as client:
+            yield Theatre(database_url=database_url, outsider=outsider, api=api, client=client, new_life=new_life)
+
+
+class complaints(logging.Handler):
+    """Gathers what the product logs as an error while the block lasts: such a line is a violation."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        said, life = record.getMessage(), LIVING.get()
+        if life is not None and life.dead and not life.stopped:
+            return  # the dead say nothing
+        if not said.startswith("tool ") or " failed in call:" not in said:
+            error = record.exc_info[1] if record.exc_info else None
+            self.lines.append(f"it logged: {said}" + (f" ({error!r})" if error else ""))
+
+    def __enter__(self) -> list[str]:
+        logging.getLogger().addHandler(self)
+        return self.lines
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger().removeHandler(self)
+
+
+FOLDER = Path(__file__).parent

@@ -1,0 +1,78 @@
+"""What tools do to the world outside the database, in the fast variant: letters that are posted, things looked up.
+
+One rule: an effect is remembered here, outside of every process, as the world would remember it.
+"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import attrs
+import trio
+from msgspec import Meta
+
+from tools.contract import Arguments, Result, Tool, ToolContext
+
+if TYPE_CHECKING:
+    from tests.simulate.life import Life
+    from tests.simulate.stage import Stage
+
+_BEGUN = "SELECT 1 FROM calls WHERE run = $1 AND turn = $2 AND position = $3"
+
+
+@attrs.frozen(kw_only=True)
+class Effect:
+    """Something that happened outside: by which tool, under which key of the plan, for which call."""
+
+    tool: str
+    key: str
+    call: str
+    life: int
+
+
+class Keyed(Arguments, frozen=True):
+    """Arguments of every tool here."""
+
+    key: Annotated[str, Meta(description="What it is about.")]
+
+
+def tools_of(stage: "Stage", life: "Life") -> tuple[Tool, ...]:
+    """The tools of one process. What they do, they do to the stage."""
+
+    def tool(name: str, *, repeatable: bool, stoppable: bool) -> Tool:
+        async def run(context: ToolContext, arguments: Keyed) -> Result:
+            await _effect(stage, life, name, context, arguments.key)
+            return Result(parts=(f"Done: {name} {arguments.key}.",))
+
+        return Tool(
+            name=name,
+            description=f"Does something outside ({name}).",
+            arguments=Keyed,
+            run=run,
+            exit=False,
+            private=False,
+            outside=False,
+            repeatable=repeatable,
+            stoppable=stoppable,
+        )
+
+    return (
+        tool("post_letter", repeatable=False, stoppable=False),
+        tool("dig_hole", repeatable=False, stoppable=True),
+        tool("look_up", repeatable=True, stoppable=True),
+    )
+
+
+async def _effect(stage: "Stage", life: "Life", tool: str, context: ToolContext, key: str) -> None:
+    await life.awake()
+    blow = stage.meet("tool", tool, life)
+    await stage.hold(life)
+    if blow is not None:
+        await blow.before(stage, life)
+    await life.awake()
+    call = context.call
+    if not await stage.outsider.rows(_BEGUN, call.run, call.turn, call.position):
+        stage.violations.append(f"{tool} {key} took effect before its call had begun")
+    await life.awake()
+    stage.effects.append(Effect(tool=tool, key=key, call=call.key, life=life.number))
+    if blow is not None:
+        await blow.after(stage, life)
+    await trio.lowlevel.checkpoint()

@@ -1,0 +1,33 @@
+"""What a feature is to the simulation."""
+
+import random
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from tests.simulate.acts import Act
+from tests.simulate.model import Called
+from tests.simulate.story import Story
+
+
+def _no_acts(chance: random.Random, numbers: range) -> list[tuple[Act, ...]]:
+    return []
+
+
+@attrs.frozen(kw_only=True)
+class Feature:
+    """A workload and its judge.
+
+    `calls` makes the call that a plan has under a key (`m3.0.1`); several makers take turns by chance. `acts` makes
+    what the owner does besides talking, given the numbers of his messages; acts are mixed in by chance, those of a tuple
+    kept together.
+    `judge` says in words what is wrong with a story. `outside`: its calls need the fast variant's tools.
+    `operations` names requests to the database that injections are aimed at.
+    """
+
+    name: str
+    judge: Callable[[Story], Iterator[str]]
+    calls: tuple[Callable[[random.Random, str], Called], ...] = ()
+    acts: Callable[[random.Random, range], list[tuple[Act, ...]]] = _no_acts
+    outside: bool = False
+    operations: tuple[str, ...] = ()

@@ -1,0 +1,212 @@
+"""What must hold of every schedule, whatever its features: who wrote what when, and what the model was shown.
+
+One rule: a judge says in words what is wrong; no words, no violation.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from tests.simulate.outsider import Row
+from tests.simulate.story import Story
+
+RESUMES = 3
+
+
+def judge(story: Story) -> Iterator[str]:
+    """Everything that is wrong with a story, by what holds of all."""
+    yield from _one_writer(story)
+    yield from _every_row_in_its_commit(story)
+    yield from _takings(story)
+    yield from _transcripts(story)
+    yield from _calls(story)
+    yield from _requests(story)
+    yield from _attempts(story)
+
+
+# -- who wrote what
+
+
+def _one_writer(story: Story) -> Iterator[str]:
+    """Commits are numbered one by one, and a holder that was followed by another never comes back."""
+    gone: set[str] = set()
+    holder = ""
+    number = 0
+    apps: dict[str, str] = {}
+    for lease in story.leases:
+        if lease["was_no"] != number or lease["commit_no"] != number + 1:
+            yield f"commit {lease['was_no']} was followed by {lease['commit_no']}, after {number}"
+        number = lease["commit_no"]
+        if lease["holder"] != holder:
+            gone.add(holder)
+            holder = lease["holder"]
+        if holder and holder in gone:
+            yield f"{lease['app']} wrote commit {number} after it had lost the lease"
+        if holder and apps.setdefault(holder, lease["app"]) != lease["app"]:
+            yield f"two processes write as one holder: {apps[holder]} and {lease['app']}"
+        lasts = story.stage.limits.lease_seconds
+        if holder and not lasts - 5 < lease["left_seconds"] <= lasts:
+            yield f"commit {number} left the lease {lease['left_seconds']:.1f} s, not {lasts:g}"
+    if number != story.commit_no:
+        yield f"the lease stands at {story.commit_no}, the audit at {number}"
+
+
+def _every_row_in_its_commit(story: Story) -> Iterator[str]:
+    """Every row that changed, changed in a transaction that renewed the lease, and carries its number."""
+    by_xid: defaultdict[int, list[Row]] = defaultdict(list)
+    for lease in story.leases:
+        by_xid[lease["xid"]].append(lease)
+    for xid, leases in by_xid.items():
+        if len(leases) > 1:
+            yield f"one transaction took {len(leases)} numbers: {xid}"
+    for write in story.writes:
+        leases = by_xid.get(write["xid"], [])
+        if not leases:
+            yield f"{write['app']} wrote {write['tab']} without the lease: {write['fact']}"
+        elif write["op"] != "DELETE" and write["no"] != leases[0]["commit_no"]:
+            yield f"{write['app']} wrote {write['tab']} as {write['no']} in commit {leases[0]['commit_no']}"
+        elif write["app"] != leases[0]["app"]:
+            yield f"{write['app']} wrote {write['tab']} in a commit of {leases[0]['app']}"
+
+
+def _takings(story: Story) -> Iterator[str]:
+    """The lease was taken only when it could be: free, run out, or by a deploy as new; never back from who took it."""
+    lost: set[str] = set()
+    for lease in story.leases:
+        if lease["holder"] in ("", lease["was_holder"]):
+            continue
+        free = lease["was_holder"] == "" or lease["was_over"]
+        if not free and lease["generation"] < lease["was_generation"]:
+            yield f"{lease['app']} of an older deploy took a living lease"
+        if not free and lease["app"] in lost:
+            yield f"{lease['app']} took a living lease back from the one that had taken over"
+        lost |= _others(story, lease)
+
+
+def _others(story: Story, taken: Row) -> set[str]:
+    """The processes that lost the lease by this taking, and knew that they had it."""
+    wrote = Counter(lease["app"] for lease in story.leases if lease["holder"] == taken["was_holder"] != "")
+    return {app for app, commits in wrote.items() if app != taken["app"] and commits > 1}
+
+
+# -- what the model was shown
+
+
+def _transcripts(story: Story) -> Iterator[str]:
+    """Entries are numbered without a gap, never changed, never empty; a message stands there as often as it has parts."""
+    seqs: defaultdict[int, list[int]] = defaultdict(list)
+    for entry in story.entries:
+        seqs[entry["conversation"]].append(entry["seq"])
+        for block in entry["shown"]:
+            if block["type"] == "text" and not block["text"].strip():
+                yield f"entry {entry['seq']} has an empty text block"
+        if not entry["shown"]:
+            yield f"entry {entry['seq']} is empty"
+    for conversation, found in seqs.items():
+        if found != list(range(1, len(found) + 1)):
+            yield f"conversation {conversation} has the entries {found}"
+    for write in story.writes:
+        if write["tab"] == "entries" and write["op"] != "INSERT":
+            yield f"an entry was changed: {write['op']} {write['fact']}"
+
+
+def _calls(story: Story) -> Iterator[str]:
+    """Every tool use has its call, every call its use and exactly one result, written once."""
+    used: list[str] = []
+    for reply in story.replies:
+        uses = [block for block in reply["shown"] if block["type"] == "tool_use"]
+        expected = [f"call_{reply['run']}_{reply['turn']}_{at}" for at in range(len(uses))]
+        if [use["id"] for use in uses] != expected:
+            yield f"tool uses of a reply have the ids {[use['id'] for use in uses]}"
+        used += [f"call:{reply['run']}.{reply['turn']}.{at}" for at in range(len(uses))]
+    if Counter(used) != Counter(story.calls.keys()):
+        yield f"calls {sorted(story.calls)} do not match the tool uses {sorted(used)}"
+    for key, call in story.calls.items():
+        run = story.runs.get(call["run"])
+        if run is None:
+            yield f"{key} has no run"
+        elif run["closed_at"] is not None and call["result"] is None:
+            yield f"{key} has no result, and its run is {run['state']}"
+        if call["result"] is not None and not all(
+            block["type"] != "text" or block["text"].strip() for block in call["result"]["content"]
+        ):
+            yield f"{key} has an empty result"
+    results = Counter(
+        (w["fact"]["run"], w["fact"]["turn"], w["fact"]["position"])
+        for w in story.writes
+        if w["tab"] == "calls" and w["fact"]["result"] is not None
+    )
+    for which, count in results.items():
+        if count > 1:
+            yield f"call {which} was given a result {count} times"
+
+
+def _requests(story: Story) -> Iterator[str]:
+    """The provider took every request for a good one; and each begins with all that the one before it said."""
+    for asked in story.asked:
+        if asked.refused is not None:
+            yield f"the provider refused a request: {asked.refused}"
+    before: list[str] = []
+    fresh = sum(message["kind"] == "fresh" for message in story.tables["messages"])
+    for asked in story.asked:
+        if asked.json is None or asked.refused is not None:
+            continue
+        shown = [*_bare(asked.json)]
+        if shown[: len(before)] != before:
+            fresh -= 1
+            if fresh < 0:
+                at = next(i for i, (a, b) in enumerate(zip(shown + [""] * len(before), before)) if a != b)
+                yield f"a request does not go on where the one before it ended, at part {at}: {before[at][:200]}"
+        before = shown
+
+
+def _bare(request: dict[str, Any]) -> Iterator[str]:
+    """The parts of a request as they count for the cache: without markers."""
+
+    def bare(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: bare(part) for name, part in value.items() if name != "cache_control"}
+        return [bare(part) for part in value] if isinstance(value, list) else value
+
+    yield json.dumps(bare(request["tools"]))
+    yield json.dumps(bare(request["system"]))
+    for message in request["messages"]:
+        yield json.dumps(bare(message))
+
+
+# -- how often a run was taken up
+
+
+def _attempts(story: Story) -> Iterator[str]:
+    """Whoever takes up an open run commits that first; a run that does not get on ends after three times.
+
+    Getting on (a reply, a call's result) wipes the count out; and so does a reply the count of tries in vain, which
+    nothing else touches but one more of them.
+    """
+    holders = {lease["xid"]: lease["holder"] for lease in story.leases}
+    got_on = {write["xid"] for write in story.writes if write["tab"] == "calls" and write["fact"]["result"] is not None}
+    last: dict[int, tuple[str, dict[str, Any]]] = {}
+    for write in story.writes:
+        if write["tab"] != "runs":
+            continue
+        run, holder = write["fact"], holders.get(write["xid"], "")
+        other, before = last.get(run["id"], (holder, run))
+        last[run["id"]] = (holder, run)
+        name = f"run {run['id']} in commit {run['no']} of {write['app']}"
+        if run["attempt"] > RESUMES:
+            yield f"{name} was taken up {run['attempt']} times"
+        if run["closed_at"] is not None:
+            continue
+        if other != holder and before["state"] == "open":
+            if run["attempt"] != before["attempt"] + 1 or run["turn"] != before["turn"]:
+                yield f"{name} was taken up uncounted: {before['attempt']}, {run['attempt']}"
+        elif run["turn"] > before["turn"] or write["xid"] in got_on:
+            if run["attempt"]:
+                yield f"{name} got on and still counts {run['attempt']} times that it was taken up"
+        elif run["attempt"] < before["attempt"]:
+            yield f"{name} did not get on and counts {run['attempt']} after {before['attempt']} times"
+        if run["turn"] == before["turn"] and not before["retries"] <= run["retries"] <= before["retries"] + 1:
+            yield f"{name} counts {run['retries']} tries after {before['retries']}"
+        if run["turn"] > before["turn"] and run["retries"]:
+            yield f"{name} got its answer and still counts {run['retries']} tries"

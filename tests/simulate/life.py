@@ -1,0 +1,150 @@
+"""One life of a dreamwalker in this process: built from a connection string and a few numbers, and gone without a word.
+
+One rule: death is abrupt. First the wires are cut, then everything is cancelled: whatever its clean-up tries, it
+reaches nobody. And nothing of it stays: a life is handed no object of an earlier one.
+"""
+
+from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import trio
+
+from dreamwalker.config import Config, read
+from dreamwalker.server import serve
+from dreamwalker.system import start
+from tests.proxy import CUT_BEFORE, Action, Await, Door, Proxy, Request, open_proxy
+from tests.simulate.effects import tools_of
+from tests.simulate.steps import Naming
+
+if TYPE_CHECKING:
+    from tests.simulate.stage import Stage
+
+LIVING: "ContextVar[Life | None]" = ContextVar("the life that a task belongs to", default=None)
+
+TOKEN = "a-token-of-the-simulation-with-more-than-32-bytes"
+
+
+def environ_of(dsn: str, model_url: str, key: str, generation: str) -> dict[str, str]:
+    """The environment of a life: all that it knows of the world."""
+    return {
+        "DREAMWALKER_HOME": str(Path("/nonexistent")),
+        "DREAMWALKER_DATABASE_URL": dsn,
+        "DREAMWALKER_TOKEN": TOKEN,
+        "DREAMWALKER_GENERATION": generation,
+        "DREAMWALKER_ZONE": "Europe/Vienna",
+        "ANTHROPIC_API_KEY": key,
+        "ANTHROPIC_BASE_URL": model_url,
+    }
+
+
+class Life:
+    """A life and what can be done to it. `number` counts lives of a schedule; `app` is its name in the database."""
+
+    def __init__(self, stage: "Stage", number: int, generation: str) -> None:
+        self.stage, self.number, self.generation = stage, number, generation
+        self.app = f"life{number}"
+        self.key = f"key-{stage.schedule.seed}-of-life-{number}-that-nobody-else-has"
+        self.url = ""
+        self.dead = False
+        self.ended = trio.Event()
+        self.proxy: Proxy
+        self.naming = Naming()
+        self._resumed: trio.Event | None = None
+        self._scope = trio.CancelScope()
+        self._stopping: trio.Event | None = None
+        self.stopped = False
+
+    # -- what can be done to it
+
+    def kill(self) -> None:
+        """It dies now."""
+        if not self.dead:
+            self.dead = True
+            self.proxy.door = Door.SHUT
+            self.proxy.cut_all()
+            self._end_abruptly()
+            self.stage.died(self)
+
+    def stop(self) -> None:
+        """Ask it to end (SIGTERM)."""
+        self.stopped = True
+        if self._stopping is not None:
+            self._stopping.set()
+
+    def pause(self) -> trio.Event:
+        """It is frozen from now on: nothing that it does takes effect. The event is set when it goes on."""
+        if self._resumed is None:
+            self._resumed = trio.Event()
+            self.proxy.door = Door.STUCK
+        return self._resumed
+
+    def resume(self) -> None:
+        """It goes on."""
+        if self._resumed is not None:
+            self._resumed.set()
+            self._resumed = None
+            self.reopen_door()
+
+    def reopen_door(self) -> None:
+        """Connections to the database are possible again, unless it is dead or paused."""
+        if not self.dead and self._resumed is None:
+            self.proxy.door = Door.OPEN
+
+    async def awake(self) -> None:
+        """Return when it is not paused; never, if it is dead."""
+        while self._resumed is not None:
+            await self._resumed.wait()
+        if self.dead:
+            await trio.sleep_forever()
+
+    def on_request(self, request: Request) -> Action:
+        """What becomes of its requests to the database."""
+        if self.dead:
+            return CUT_BEFORE
+        if not request.runs:
+            return self.stage.passing
+        action = self.stage.on_request(self, request, self.naming(request))
+        if self._resumed is not None and not isinstance(action, Await):
+            return Await(self._resumed, action)
+        return action
+
+    # -- its course
+
+    async def run(self, task_status: "trio.TaskStatus[None]") -> None:
+        """Live. Reports when it listens."""
+        LIVING.set(self)
+        async with open_proxy(self.stage.database_url) as self.proxy:
+            self.proxy.on_request = self.on_request
+            dsn = f"{self.proxy.url}&application_name={self.app}"
+            try:
+                await self._live(environ_of(dsn, self.stage.api.url, self.key, self.generation), task_status)
+            finally:
+                self.ended.set()
+                self.stage.ended(self)
+            await trio.sleep_forever()  # what was held back may be delivered long after
+
+    async def _live(self, environ: dict[str, str], task_status: "trio.TaskStatus[None]") -> None:
+        try:
+            with self._scope:
+                config = attrs.evolve(read(environ), limits=self.stage.limits)
+                await _serve(config, self, self.stage, task_status)
+        except Exception as error:
+            if not self.dead:
+                self.stage.violations.append(f"{self.app} ended with {error!r}")
+        finally:
+            self._scope = trio.CancelScope()
+            self._stopping = None
+
+    def _end_abruptly(self) -> None:
+        self._scope.cancel()
+
+
+async def _serve(config: Config, life: Life, stage: "Stage", task_status: "trio.TaskStatus[None]") -> None:
+    async with start(config, clock=stage.clock, more_tools=tools_of(stage, life)) as system:
+        life._stopping = system.stopping
+        async with trio.open_nursery() as nursery:
+            (life.url,) = await nursery.start(partial(serve, system, host="127.0.0.1"))
+            task_status.started()

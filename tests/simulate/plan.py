@@ -1,0 +1,77 @@
+"""A schedule as a value: what the owner does, what the model does for him, and what befalls them.
+
+One rule: every choice is made here, from one random.Random of one seed. The same seed is the same plan; where real
+concurrency makes steps interleave otherwise, an injection strikes the same operation of the same number.
+"""
+
+import random
+from collections.abc import Mapping
+
+import attrs
+
+from tests.simulate.acts import Act, When
+from tests.simulate.injections import INJECTIONS
+from tests.simulate.model import Rounds
+
+OPERATIONS = {
+    "database": (
+        "accept", "open a run", "place", "reserve", "reply", "reply with calls", "result", "settle", "step a run",
+        "renew", "begin", "take the lease", "commit: take the lease", "read messages", "read entries", "start fresh",
+        "commit: insert agents", "commit: insert settings", "commit: update calls", "commit: update messages",
+        "commit: update runs", "look after a loss", "give the lease up",
+    ),
+    "model": ("answer", "answer with calls"),
+    "tool": ("post_letter", "dig_hole", "look_up"),
+}  # fmt: skip
+"""What an injection may be aimed at by name, so that rare operations are met too, and those that write most of all."""
+
+
+@attrs.frozen(kw_only=True)
+class Blow:
+    """An injection strikes at the `nth` step that it can strike at, of one operation or of any."""
+
+    name: str
+    at: str | None
+    nth: int
+
+
+@attrs.frozen(kw_only=True)
+class Schedule:
+    """One schedule. `plans` says what the model does for each message; `watched`: a client watches the stream."""
+
+    seed: int
+    acts: tuple[Act, ...]
+    plans: Mapping[int, Rounds]
+    blows: tuple[Blow, ...]
+    watched: bool
+    stops_in_the_end: bool
+
+    def succession(self, generation: str, chance: random.Random) -> str:
+        """The generation of the instance that follows one that died."""
+        return generation
+
+
+def aim(name: str, chance: random.Random) -> Blow:
+    """Where an injection strikes."""
+    site = INJECTIONS[name].site
+    if INJECTIONS[name].at:
+        return Blow(name=name, at=None, nth=chance.choice((1, 1, 2, 3)))
+    if site == "database" and chance.random() < 0.35:
+        return Blow(name=name, at=None, nth=chance.randrange(1, 90))
+    if site == "database" or chance.random() < 0.3:
+        return Blow(name=name, at=chance.choice(OPERATIONS[site]), nth=chance.choice((1, 1, 1, 2, 3)))
+    return Blow(name=name, at=None, nth=chance.choice((1, 1, 2, 3)))
+
+
+def blows(seed: int, chance: random.Random, names: tuple[str, ...]) -> tuple[Blow, ...]:
+    """One kind by turns, so that neighbouring seeds meet them all, and up to three more."""
+    chosen = [names[seed % len(names)], *chance.choices(names, k=chance.choice((0, 0, 1, 1, 2, 3)))]
+    return tuple(aim(name, chance) for name in chosen)
+
+
+def when(chance: random.Random) -> When:
+    """When the owner does something."""
+    return chance.choice(("now", "now", "settled", "settled", "answering", "working"))
+
+
+__all__ = ["Blow", "Schedule", "aim", "blows", "when"]

@@ -1,0 +1,111 @@
+"""One life of a dreamwalker as a process of its own: a real `dreamwalker serve`, killed and stopped by signals.
+
+One rule: it is told everything by its environment, and it reaches the database through the same proxy as a life in
+here, so that the same things can happen to it at the same steps.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import attrs
+import trio
+
+from tests.kill.server import free_port
+from tests.simulate.life import Life
+from tools.limits import Limits
+
+LISTENS_SECONDS = 30.0
+ROOT = Path(__file__).parent.parent.parent
+
+REAL_LIMITS = Limits(
+    renew_seconds=2.0,
+    reach_seconds=4.0,
+    idle_seconds=0.6,
+    statement_seconds=0.5,
+    transaction_seconds=0.6,
+    silent_seconds=1.0,
+    ask_seconds=10.0,
+    silence_seconds=0.5,
+    stop_seconds=5.0,
+    retry_first_seconds=0.02,
+    retry_longest_seconds=0.1,
+)
+
+
+class Process(Life):
+    """A life that is a process."""
+
+    _process: trio.Process | None = None
+
+    def stop(self) -> None:
+        super().stop()
+        self._signal(signal.SIGTERM)
+
+    def pause(self) -> trio.Event:
+        self._signal(signal.SIGSTOP)
+        return super().pause()
+
+    def resume(self) -> None:
+        super().resume()
+        self._signal(signal.SIGCONT)
+
+    def _end_abruptly(self) -> None:
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: int) -> None:
+        if self._process is not None and self._process.returncode is None:
+            os.kill(self._process.pid, number)
+
+    async def _live(self, environ: dict[str, str], task_status: "trio.TaskStatus[None]") -> None:
+        port = free_port()
+        with tempfile.TemporaryDirectory() as home, (Path(home) / "log").open("wb+") as log:
+            more = {"PATH": os.environ.get("PATH", os.defpath), "HOME": home, "DREAMWALKER_HOME": home}
+            self._process = await trio.lowlevel.open_process(
+                [sys.executable, "-m", "dreamwalker", "serve", "--port", str(port)],
+                env=environ | more | _limits_of(self.stage.limits),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=ROOT,
+            )
+            try:
+                await self._listens(port)
+                self.url = f"http://127.0.0.1:{port}"
+                task_status.started()
+                code = await self._process.wait()
+            finally:
+                self._signal(signal.SIGKILL)
+                with trio.CancelScope(shield=True):
+                    await self._process.wait()
+            self._judge(code, (Path(home) / "log").read_text(errors="replace"))
+
+    async def _listens(self, port: int) -> None:
+        assert self._process is not None
+        with trio.fail_after(LISTENS_SECONDS):
+            while self._process.returncode is None:
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", port)) == 0:
+                        return
+                await trio.sleep(0.02)  # nothing tells when a process begins to listen
+
+    def _judge(self, code: int, said: str) -> None:
+        """It ends only when it is killed or told to, and complains of nothing."""
+        if not self.dead and not (self.stopped and code == 0):
+            self.stage.violations.append(f"{self.app} ended by itself with {code}: {said[-400:]}")
+        for line in said.splitlines():
+            if line.startswith("{") and json.loads(line)["level"] == "error":
+                self.stage.violations.append(f"{self.app} logged: {line[:400]}")
+            elif not line.startswith("{") and not line.startswith("dreamwalker listens"):
+                self.stage.violations.append(f"{self.app} printed: {line[:400]}")
+
+
+def _limits_of(limits: Limits) -> dict[str, str]:
+    """Limits as the environment sets them."""
+    changed = attrs.asdict(limits, filter=lambda field, value: value != field.default)
+    return {f"DREAMWALKER_LIMIT_{name.upper()}": str(value) for name, value in changed.items()}

@@ -1,0 +1,339 @@
+"""The stage of one schedule: the lives on it, who is the published one, and the steps that they make.
+
+One rule: what strikes is looked up here, at each step, in the order of the schedule; everything that struck is counted.
+"""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import httpx2
+import trio
+
+from tests.hand_clock import HandClock
+from tests.messages_api import Gate, MessagesApi
+from tests.messages_api import Request as Asked
+from tests.messages_api.replies import HangUp, Reply
+from tests.proxy import PASS, Action, Late, Request
+from tests.simulate.acts import Say
+from tests.simulate.effects import Effect
+from tests.simulate.injections import INJECTIONS, Injection, OnAnswer, OnRequest
+from tests.simulate.life import TOKEN, Life
+from tests.simulate.model import Rounds, Turn, honest
+from tests.simulate.outsider import Outsider
+from tests.simulate.plan import Schedule
+from tools.limits import Limits
+
+REQUEST_SECONDS = 20.0
+"""How long the owner is patient with one request."""
+
+
+@attrs.define
+class _Armed:
+    """An injection that has not struck yet, or not as often as it shall."""
+
+    name: str
+    at: str | None
+    nth: int
+    left: int
+    seen: int = 0
+
+
+class Hold:
+    """Somewhere in the middle of an answer or a tool, halted until the owner has done something."""
+
+    def __init__(self, site: str) -> None:
+        self.site = site
+        self.gate = Gate()
+        self.taken = False
+
+    async def reached(self, seconds: float) -> bool:
+        with trio.move_on_after(seconds):
+            await self.gate.reached.wait()
+            return True
+        return False
+
+
+class Stage:
+    """One schedule's world."""
+
+    passing = PASS
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        *,
+        outsider: Outsider,
+        api: MessagesApi,
+        client: httpx2.AsyncClient,
+        database_url: str,
+        limits: Limits,
+        nursery: trio.Nursery,
+        new_life: "Callable[[Stage, int, str], Life]" = Life,
+    ) -> None:
+        self.schedule, self.outsider, self.api, self.database_url = schedule, outsider, api, database_url
+        self.limits = self.times = limits
+        self.clock = HandClock()
+        self.chance = random.Random(schedule.seed)
+        self.lives: list[Life] = []
+        self.current: Life
+        self.said: dict[int, Say] = {}
+        self.accepted: dict[int, int] = {}
+        self.withdrawn: set[int] = set()
+        self.stopped: set[int] = set()
+        self.effects: list[Effect] = []
+        self.turns: list[Turn] = []
+        self.struck: Counter[tuple[str, str]] = Counter()
+        self.violations: list[str] = []
+        self._plans: dict[int, Rounds] = dict(schedule.plans)
+        self._armed = [_Armed(blow.name, blow.at, blow.nth, INJECTIONS[blow.name].times) for blow in schedule.blows]
+        self._client, self._nursery, self._new_life = client, nursery, new_life
+        self._late: list[Late] = []
+        self._hold: Hold | None = None
+        self._steps = 0
+        self._news = trio.Event()
+        self._ending = False
+
+    # -- steps
+
+    def meet(self, site: str, operation: str, life: Life) -> Any:
+        """What strikes at this step, if anything does."""
+        self._steps += 1
+        self._news.set()
+        self._news = trio.Event()
+        for armed in self._armed:
+            injection: Injection = INJECTIONS[armed.name]
+            if injection.site != site or (armed.at or operation) != operation:
+                continue
+            if injection.at and operation not in injection.at:
+                continue
+            armed.seen += 1
+            if armed.seen >= armed.nth and armed.left:
+                armed.left -= 1
+                self.struck[armed.name, operation] += 1
+                return injection
+        return None
+
+    def on_request(self, life: Life, request: Request, operation: str) -> Action:
+        """What becomes of a request to the database."""
+        injection = self.meet("database", operation, life)
+        assert injection is None or isinstance(injection, OnRequest)
+        return PASS if injection is None else injection.strike(self, life, request)
+
+    def on_answer(self, asked: Asked) -> Reply:
+        """What a request to the model is answered."""
+        life = next((life for life in self.lives if life.key == asked.key), None)
+        if life is None or life.dead or asked.json is None:
+            return HangUp()
+        turn = honest(asked.json, self._plans, len(self.turns) + 1)
+        self.turns.append(turn)
+        injection = self.meet("model", "answer with calls" if turn.calls else "answer", life)
+        if injection is not None:
+            assert isinstance(injection, OnAnswer)
+            return injection.strike(self, life, turn)
+        if self._hold is not None and self._hold.site == "answering" and not self._hold.taken:
+            self._hold.taken = True
+            return turn.answer(gate=self._hold.gate)
+        return turn.answer()
+
+    async def steps_or_seconds(self, steps: int, seconds: float) -> None:
+        """Wait until so many steps were made, but not for longer."""
+        until = self._steps + steps
+        with trio.move_on_after(seconds):
+            while self._steps < until:
+                await self._news.wait()
+
+    async def news(self, seconds: float) -> bool:
+        """Wait for the next step, but not for longer; whether there was one."""
+        with trio.move_on_after(seconds):
+            await self._news.wait()
+            return True
+        return False
+
+    # -- holding
+
+    def hold_at(self, site: str) -> Hold:
+        """Halt the next answer or tool in its middle."""
+        self._hold = Hold(site)
+        return self._hold
+
+    async def hold(self, life: Life) -> None:
+        """Where a tool can be halted."""
+        if self._hold is not None and self._hold.site == "working" and not self._hold.taken:
+            self._hold.taken = True
+            await self._hold.gate.passed()
+
+    # -- lives
+
+    async def begin(self, generation: str) -> Life:
+        """Begin one more life; returns when it listens."""
+        life = self._new_life(self, len(self.lives) + 1, generation)
+        self.lives.append(life)
+        await self._nursery.start(life.run)
+        return life
+
+    def died(self, life: Life) -> None:
+        """A life was killed: the platform begins another, if it was the published one."""
+        if not self._ending and life is getattr(self, "current", None):
+            self.soon(self._succeed, life)
+
+    def ended(self, life: Life) -> None:
+        """A life has ended in whatever way."""
+        if not life.dead:
+            life.dead = True
+            self.died(life)
+
+    async def _succeed(self, life: Life) -> None:
+        generation = self.schedule.succession(life.generation, self.chance)
+        newcomer = await self.begin(generation)
+        if self.current is life:
+            self.current = newcomer
+        await self.wake(newcomer)
+
+    async def replace(self, old: Life, *, newer: bool = False, older: bool = False) -> None:
+        """Another instance is published and opens the storage, while the old one lives."""
+        if self.current is not old or self._ending:
+            return
+        generation = newer_than(old.generation) if newer else older_than(old.generation) if older else old.generation
+        newcomer = await self.begin(generation)
+        if self.current is old:
+            self.current = newcomer
+        await self.wake(newcomer)
+
+    async def knock_as_older(self) -> None:
+        """An instance of an older deploy asks for the storage while a newer one lives: it must be sent away."""
+        holder = self.current
+        life = await self.begin(older_than(holder.generation))
+        answer = await self.send(life, "GET", "/api/status")
+        if answer is not None and answer.status_code == 200 and not holder.dead and not await self._given_up(holder):
+            self.violations.append("an older deploy was let in while a newer one lived")
+        life.kill()
+
+    async def _given_up(self, holder: Life) -> bool:
+        rows = await self.outsider.rows("SELECT holder = '' AS free FROM dreamwalker_lease")
+        lost = await self.outsider.rows("SELECT 1 FROM audit.leases WHERE holder = '' OR was_over")
+        return bool(rows[0]["free"]) or bool(lost)
+
+    async def wake(self, life: Life) -> None:
+        """The platform's wake: open the storage, tried again until it is open or the life is over."""
+        with trio.move_on_after(REQUEST_SECONDS):
+            while not life.dead:
+                answer = await self.send(life, "GET", "/api/status")
+                if answer is not None and answer.status_code == 200:
+                    return
+                await trio.sleep(0.005)
+
+    # -- the owner's requests
+
+    async def request(self, method: str, path: str, body: Any = None) -> httpx2.Response:
+        """Ask the published instance, and when it sends us away the others, until one answers otherwise than 503."""
+        with trio.fail_after(REQUEST_SECONDS):
+            life, tries = self.current, 0
+            while not self._ending:
+                answer = await self.send(life, method, path, body)
+                if answer is not None and answer.status_code != 503:
+                    return answer
+                await trio.sleep(0.005)
+                tries += 1
+                there = [life for life in self.lives if not life.dead and life.url] or [self.current]
+                life = self.current if tries % 3 else there[tries // 3 % len(there)]
+        await trio.sleep_forever()  # nobody waits for it any more
+        raise AssertionError
+
+    async def send(self, life: Life, method: str, path: str, body: Any = None) -> httpx2.Response | None:
+        """Ask one instance once; None if it does not answer."""
+        try:
+            answer = await self._client.request(
+                method,
+                life.url + path,
+                content=None if body is None else json.dumps(body),
+                headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"},
+            )
+        except httpx2.HTTPError:
+            return None
+        if answer.status_code == 503 and not answer.headers.get("retry-after", "").isdigit():
+            self.violations.append(f"503 without Retry-After: {answer.text}")
+        if answer.status_code == 500:
+            self.violations.append(f"{method} {path} was answered 500: {answer.text}")
+        return answer
+
+    async def probe(self, life: Life) -> httpx2.Response | None:
+        """Ask one instance, once, to accept a message."""
+        body = {"request_id": f"probe-{life.number}", "text": "Are you there?"}
+        return await self.send(life, "POST", "/api/agents/dreamwalker/messages", body)
+
+    # -- later
+
+    def soon(self, task: Any, *args: Any) -> None:
+        """Do something beside the rest."""
+        self._nursery.start_soon(task, *args)
+
+    def after(self, seconds: float) -> trio.Event:
+        """An event that is set so much later."""
+        event = trio.Event()
+
+        async def wait() -> None:
+            await trio.sleep(seconds)
+            event.set()
+
+        self.soon(wait)
+        return event
+
+    def either(self, event: trio.Event, seconds: float) -> trio.Event:
+        """An event that is set with another one, or so much later."""
+        both = trio.Event()
+
+        async def wait() -> None:
+            with trio.move_on_after(seconds):
+                await event.wait()
+            both.set()
+
+        self.soon(wait)
+        return both
+
+    def deliver_later(self, late: Late) -> None:
+        """Let a request that a dead connection holds back arrive after some more steps, or when all is over."""
+        self._late.append(late)
+        steps = self.chance.choice((0, 0, 1, 2, 3, 5, 8, 13, 999))
+
+        async def deliver() -> None:
+            await self.steps_or_seconds(steps, 10 if steps == 999 else 0.08)
+            await self._deliver(late)
+
+        self.soon(deliver)
+
+    async def deliver_rest(self) -> None:
+        """Let arrive what is held back still."""
+        for late in list(self._late):
+            await self._deliver(late)
+
+    async def _deliver(self, late: Late) -> None:
+        if not late.delivered:
+            await late.deliver()
+
+    async def end(self) -> None:
+        """The last one stops, in order or not; then nobody is left."""
+        self._ending = True
+        for life in self.lives:
+            life.resume()
+        if self.schedule.stops_in_the_end and not self.current.dead:
+            self.current.stop()
+            with trio.move_on_after(2):
+                await self.current.ended.wait()
+        for life in self.lives:
+            life.kill()
+        for life in self.lives:
+            await life.ended.wait()
+
+
+def newer_than(generation: str) -> str:
+    """The generation of a later deploy."""
+    return f"{int(generation, 16) + 16:08x}"
+
+
+def older_than(generation: str) -> str:
+    """The generation of an earlier deploy."""
+    return f"{int(generation, 16) - 1:08x}"

@@ -1,0 +1,69 @@
+"""Steps: every request to the database, by the name of what it does.
+
+One rule: a step's name comes from what is sent, so that a process of its own is named by the same rule as one in here.
+"""
+
+import re
+
+from tests.proxy import Request
+
+_WHAT = re.compile(r"'DW00\d', '((?:[^']|'')*)'\)")
+_INTO = re.compile(r"\b(INSERT INTO|UPDATE|DELETE FROM)\s+(\w+)")
+_FROM = re.compile(r"\bFROM\s+(\w+)")
+
+COMPOSED = (
+    ("accept the message", "accept"),
+    ("open the run", "open a run"),
+    ("begin the call", "reply with calls"),
+    ("finish the call", "result"),
+    ("start fresh", "start fresh"),
+    ("place the message", "place"),
+    ("add an entry", "reply"),
+    ("settle the reservation", "settle"),
+    ("reserve", "reserve"),
+    ("extend the reservation", "reserve"),
+    ("the run is open", "step a run"),
+)
+"""How a composed commit is named: by the first of these that is among its parts; if none is, by its own first part."""
+
+
+class Naming:
+    """Names the requests of one process. A COMMIT is named by what was first written since its BEGIN."""
+
+    def __init__(self) -> None:
+        self._first: dict[int, str] = {}
+
+    def __call__(self, request: Request) -> str:
+        sql = request.sql
+        if sql.startswith("WITH fence"):
+            return _composed(sql)
+        if sql.startswith("BEGIN"):
+            self._first.pop(request.connection, None)
+            return "begin"
+        if sql.startswith(("COMMIT", "ROLLBACK")):
+            return f"{sql[:8].rstrip(';').lower()}: {self._first.pop(request.connection, 'nothing')}"
+        name = _plain(sql)
+        if not name.startswith(("read", "SET")):
+            self._first.setdefault(request.connection, name)
+        return name
+
+
+def _composed(sql: str) -> str:
+    parts = [what for what in _WHAT.findall(sql) if what != "the lease is lost"]
+    for part, name in COMPOSED:
+        if part in parts:
+            return name
+    return parts[0].replace("''", "'") if parts else "renew"
+
+
+def _plain(sql: str) -> str:
+    if "UPDATE dreamwalker_lease" in sql:
+        return "give the lease up" if "SET holder = ''" in sql else "take the lease"
+    if sql.startswith("SET"):
+        return "SET"
+    if change := _INTO.search(sql):
+        return f"{change[1].split()[0].lower()} {change[2]}"
+    if sql.startswith("SELECT holder, commit_no"):
+        return "look after a loss"
+    found = _FROM.search(sql)
+    return f"read {found[1]}" if found else "read"

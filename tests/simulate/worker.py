@@ -1,0 +1,66 @@
+"""One worker: plays schedules one after the other on a database of its own, and prints a line of JSON for each.
+
+One rule: whatever befalls the worker itself is its end, and whoever counts its lines will miss some.
+"""
+
+import argparse
+import json
+import sys
+from functools import partial
+
+import trio
+
+from tests.simulate.draw import draw
+from tests.simulate.drive import LIMITS, Verdict, open_theatre
+from tests.simulate.plan import Blow
+from tests.simulate.process import REAL_LIMITS, Process
+
+
+def line_of(verdict: Verdict, *, real: bool) -> str:
+    """A verdict as a line."""
+    struck = [[name, operation, count] for (name, operation), count in verdict.struck.items()]
+    return json.dumps(
+        {
+            "seed": verdict.seed,
+            "real": real,
+            "violations": verdict.violations,
+            "struck": struck,
+            "seconds": verdict.seconds,
+            "lives": verdict.lives,
+        }
+    )
+
+
+async def work(database_url: str, seeds: range, *, real: bool, strike: Blow | None, until_found: bool) -> None:
+    """Play these schedules, or up to the first that shows something wrong."""
+    async with open_theatre(database_url, Process if real else None) as theatre:
+        for seed in seeds:
+            schedule = draw(seed, real=real, strike=strike)
+            verdict = await theatre.play(schedule, REAL_LIMITS if real else LIMITS)
+            print(line_of(verdict, real=real), flush=True)
+            if until_found and verdict.violations:
+                return
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--database", required=True)
+    parser.add_argument("--real", action="store_true")
+    parser.add_argument("--first", type=int, required=True)
+    parser.add_argument("--end", type=int, required=True)
+    parser.add_argument("--step", type=int, default=1)
+    parser.add_argument("--strike", help="an injection by name, which alone befalls every schedule")
+    parser.add_argument("--at", help="the operation that it strikes")
+    parser.add_argument("--until-found", action="store_true")
+    given = parser.parse_args()
+    strike = None if given.strike is None else Blow(name=given.strike, at=given.at, nth=1)
+    seeds = range(given.first, given.end, given.step)
+    trio.run(
+        partial(work, given.database, seeds, real=given.real, strike=strike, until_found=given.until_found),
+        strict_exception_groups=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
