@@ -59,6 +59,7 @@ async def list_entries(asked: Asked[AgentPath, EntriesQuery, Nothing]) -> Entrie
     )
     if query.before is not None:
         return page
+    messages = await ask(inbox.Unplaced(conversation))  # before the run: what is placed meanwhile is in a run by then
     run = await ask(OpenRun(conversation))
     questions = await ask(ListQuestions(before=BIGINT_MAX, limit=PAGE_MAX, only_open=True, agent=asked.path.name))
     return Entries(
@@ -66,7 +67,7 @@ async def list_entries(asked: Asked[AgentPath, EntriesQuery, Nothing]) -> Entrie
         calls=page.calls,
         more=page.more,
         no=no,
-        messages=tuple(views.Message.of(message) for message in await ask(inbox.Unplaced(conversation))),
+        messages=tuple(views.Message.of(message) for message in messages),
         run=None if run is None else views.Run.of(run),
         questions=tuple(views.Question.of(row, house.zone, house.clock.now()) for row in reversed(questions)),
     )
