@@ -240,7 +240,7 @@ class House:
             actor = self._actors[agent.name] = AgentActor(self, lambda name=agent.name: self.agents[name])  # type: ignore[misc]
             await supervisor.add(Child(name=f"agent {agent.name}", start=actor.run, ask_to_stop=actor.mailbox.close))
         pusher, scheduler = self.pusher, self.scheduler
-        await supervisor.add(Child(name="pusher", start=pusher.run, ask_to_stop=pusher.mailbox.close))
+        await supervisor.add(Child(name="pusher", start=pusher.run, ask_to_stop=pusher.mailbox.close, stop_seconds=1.0))
         await supervisor.add(Child(name="scheduler", start=scheduler.run, ask_to_stop=scheduler.mailbox.close))
 
     async def _read_settings(self) -> None:

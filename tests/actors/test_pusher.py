@@ -14,14 +14,16 @@ from dreamwalker.ntfy import Ntfy, Topic
 from storage import pushes
 from storage.errors import NotAsExpected
 from storage.operation import Commit
-from storage.pushes import Button, Declined, FindPush, ListPushes
+from storage.pushes import _WAITING, Button, Declined, FindPush, ListPushes
 from storage.records import Push
+from storage.waking import _LOOK
 from tests.actors.house import Inside, open_house
 from tests.actors.timed import FOREVER, make, settled, thing
 from tests.hand_clock import HandClock
 from tests.messages_api import say, serve_messages_api
 from tests.ntfy import Drop, Hang, Publish, Status, serve_ntfy
 from tests.ntfy import Ntfy as ScriptedNtfy
+from tests.storage.harness import outside
 from tools.limits import Limits
 from tools.phone import Notification, Outcome, Shown, hash_of
 from tools.pushing import effects
@@ -437,3 +439,24 @@ async def test_an_answer_in_another_room_of_the_house_is_given_by_its_own_effect
         assert asked == [("question:1", "7")] and (await r.row("question:1")).answer == "yes"
         with pytest.raises(NotAsExpected):
             await r.push("question:1", "Shall I? It expires tomorrow.")
+
+
+# -- at a scale
+
+
+async def test_among_ten_thousand_pushes_what_waits_is_found_by_an_index(database_url: str) -> None:
+    await outside(
+        database_url,
+        """
+        INSERT INTO pushes (id, kind, title, text, buttons, buttons_until, state, tries, next_at, made_at, settled_at,
+                            no)
+        SELECT 'slot:' || n, 'reminder', '', 'text', '[]', now(), CASE n % 100 WHEN 0 THEN 'waiting' ELSE 'sent' END,
+            1, CASE n % 100 WHEN 0 THEN now() + n * interval '1 s' END, now() - n * interval '1 s',
+            CASE n % 100 WHEN 0 THEN NULL ELSE now() END, n
+        FROM generate_series(1, 10000) AS n
+        """,
+    )
+    await outside(database_url, "ANALYZE pushes")
+    for statement in (_WAITING.replace("?", "8"), _LOOK.replace("?", "now()")):
+        plan = "\n".join(line for (line,) in await outside(database_url, f"EXPLAIN {statement}"))
+        assert "pushes_due" in plan and "Seq Scan on pushes" not in plan, plan
