@@ -123,5 +123,11 @@ def model(_model: ScriptedModel) -> ScriptedModel:
 
 @pytest.fixture
 def scripted(_scripted: Machine, model: ScriptedModel) -> Machine:
-    """A machine on which a server runs, with a model that a test can script; its conversation begins afresh."""
+    """A machine on which a server runs, with a model that a test can script; its conversation begins afresh.
+
+    Nothing is under way there, and no text from outside, for tests of another file were there before.
+    """
+    for command in ("stop", "new"):
+        said = _scripted.call(command)
+        assert said.exit_code == 0, said.output
     return _scripted
