@@ -92,6 +92,7 @@ class System:
         self.house: House | None = None
         self.fenced = False
         self._held_as = ""
+        self._opened = trio.Event()
         self.stopping = trio.Event()
         self._nursery: trio.Nursery
         self._opening: _Shared[House] | None = None
@@ -144,7 +145,8 @@ class System:
         return self._redactor[1]
 
     async def warm(self) -> None:
-        """Import the model's SDK ahead of its first use; it takes a second or two, so only when the port is open."""
+        """Import the model's SDK once the storage is open: it takes a second or two, and the first request waits."""
+        await self._opened.wait()
         await self._claude.warm()
 
     # -- its life
@@ -176,6 +178,7 @@ class System:
         def opened(house: House) -> None:
             nonlocal up
             up, self.fenced = True, False
+            self._opened.set()
             task_status.started(house)
 
         try:
