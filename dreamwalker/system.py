@@ -1,23 +1,23 @@
 """The whole system: asleep, awake or fenced.
 
 One rule: it sleeps until the first request, which opens the storage; many first requests open it once. An instance
-that has lost the lease takes it again only when it is free.
+that has lost the lease takes it again only when it is free, and until then opens nothing.
 """
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import trio
 
 from actors.clock import Clock, SystemClock
 from actors.store import StoreSettings
 from actors.supervisor import unwrap
-from storage import migrate
+from storage import lease, migrate
 from storage.connection import Options, visit
 from storage.embedded import Embedded, EmbeddedError
 from storage.errors import CommitUnknown, LeaseHeld, LeaseLost, StorageError, StoreClosed, Unavailable
@@ -31,8 +31,9 @@ from .claude import Claude, Credentials, NewestCredentials
 from .config import Config
 from .house import Furnishing, House
 from .ntfy import Ntfy, Topic
+from .shared import Shared
+from .turn import Turn
 
-T = TypeVar("T")
 log = logging.getLogger("dreamwalker.system")
 
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
@@ -44,34 +45,6 @@ class NotReady(Exception):
     def __init__(self, message: str, *, retry_after_seconds: float) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
-
-
-class _Shared(Generic[T]):
-    """Work that any number of callers wait for. One who leaves cuts nothing short."""
-
-    def __init__(self, work: Callable[[], Awaitable[T]]) -> None:
-        self._work = work
-        self._over = trio.Event()
-        self._done: list[T] = []
-        self._error: Exception | None = None
-
-    async def run(self) -> None:
-        """Do it."""
-        try:
-            self._done.append(await self._work())
-        except Exception as error:
-            self._error = unwrap(error)
-        finally:
-            self._over.set()
-
-    async def result(self) -> T:
-        """What it came to, once it has. Raises its error; NotReady when it was cut short by the end of the process."""
-        await self._over.wait()
-        if self._error is not None:
-            raise self._error
-        if not self._done:
-            raise _stopping()
-        return self._done[0]
 
 
 class System:
@@ -92,10 +65,11 @@ class System:
         self.house: House | None = None
         self.fenced = False
         self._held_as = ""
+        self._turn = Turn(self._is_free, look_seconds=config.limits.look_seconds)
         self.stopping = trio.Event()
         self._nursery: trio.Nursery
-        self._opening: _Shared[House] | None = None
-        self._waking: _Shared[Found] | None = None
+        self._opening: Shared[House] | None = None
+        self._waking: Shared[Found] | None = None
         self._visited_at = float("-inf")
         self._embedded: Embedded | None = None
         self._redactor: tuple[dict[str, str], Redactor] | None = None
@@ -110,7 +84,7 @@ class System:
         if self.house is not None:
             return self.house
         if self._opening is None:
-            self._opening = _Shared(self._open)
+            self._opening = Shared(self._open, _stopping)
             self._nursery.start_soon(self._opening.run)
         return await self._opening.result()
 
@@ -119,7 +93,7 @@ class System:
         anyone should wait for it; it goes on then. Many at once are one. Raises NotReady and StorageError.
         """
         if self._waking is None:
-            self._waking = _Shared(self._wake)
+            self._waking = Shared(self._wake, _stopping)
             self._nursery.start_soon(self._waking.run)
         with trio.move_on_after(self.config.limits.wake_seconds):
             return await self._waking.result()
@@ -155,6 +129,7 @@ class System:
 
     async def _open(self) -> House:
         try:
+            await self._turn.come()
             self.house = await self._nursery.start(self._keep)
         except Exception as error:
             raise _not_ready(unwrap(error)) from error
@@ -183,6 +158,8 @@ class System:
         except Exception as raised:
             error = unwrap(raised)
             self.fenced = self.fenced or isinstance(error, LeaseLost)
+            if isinstance(error, LeaseHeld):
+                self._turn.refused(error)
             if not up:
                 raise error from None
             log.warning("the house closed: %s", error)
@@ -211,6 +188,9 @@ class System:
         for name in names:
             log.info("applied migration %s", name)
         return names
+
+    async def _is_free(self) -> bool:
+        return await visit(await self._options(), lease.is_free)
 
     async def _furnishing(self) -> Furnishing:
         config, limits = self.config, self.config.limits

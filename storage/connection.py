@@ -330,13 +330,20 @@ class Bridge:
 async def visit(options: Options, work: Callable[[Any], Awaitable[T]]) -> T:
     """From trio: connect, let `work` use the driver's connection, and close it.
 
-    For what comes before any lease: applying migrations. Raises Unavailable, and what `work` raises.
+    For what comes before any lease: applying migrations. Raises Unavailable, also when the connection is lost
+    meanwhile, and what `work` raises.
     """
 
     async def unit() -> T:
         link = _Link(options)
         try:
-            return await work(await link.reach(link.patience()))
+            raw = await link.reach(link.patience())
+            try:
+                return await work(raw)
+            except Exception as error:
+                if raw.is_closed() or is_loss(error):
+                    raise Unavailable(f"the connection to the database was lost: {said(error)}") from error
+                raise
         finally:
             link.drop()
 

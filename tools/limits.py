@@ -113,6 +113,8 @@ class Limits:
     """How long a holder may be silent before another may take its place."""
     renew_seconds: float = 20.0
     """How often the lease is renewed while there is work or a visitor."""
+    look_seconds: float = 2.0
+    """How often an instance that another one keeps out looks at most whether the lease was given up."""
     lease_margin_seconds: float = 10.0
     """Effects that must not be repeated start only while so much of the lease is left."""
     visitor_seconds: float = 300.0

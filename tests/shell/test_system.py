@@ -11,7 +11,7 @@ from dreamwalker.config import Config, read
 from dreamwalker.system import NotReady, start
 from storage.errors import StorageError
 from storage.operation import Commit
-from tests.proxy import PASS, Await, Door, open_proxy
+from tests.proxy import PASS, Action, Await, Door, Request, open_proxy
 from tools.limits import Limits
 
 
@@ -150,14 +150,20 @@ async def test_an_instance_that_is_replaced_while_it_opens_does_not_steal_the_le
             start(config_for(proxy.url, tmp_path)) as first,
             start(config_for(database_url, tmp_path)) as second,
         ):
-            replaced = trio.Event()
-            proxy.on_request = lambda request: Await(replaced) if "FROM settings" in request.sql else PASS
+            reached, replaced = trio.Event(), trio.Event()
+
+            def halt(request: Request) -> Action:
+                if "FROM settings" not in request.sql:
+                    return PASS
+                reached.set()
+                return Await(replaced)
+
+            proxy.on_request = halt
             async with trio.open_nursery() as nursery:
 
                 @nursery.start_soon
                 async def replace() -> None:
-                    while not proxy.round_trips > 8:
-                        await trio.lowlevel.checkpoint()
+                    await reached.wait()
                     await second.open()
                     replaced.set()
 
