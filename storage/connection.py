@@ -118,6 +118,8 @@ class _Link:
         return self.raw
 
     async def reach(self, patience: commits.Patience) -> Any:
+        if self.raw is not None and self.raw.is_closed():
+            self._lost("it ended while nothing was asked")
         while self.raw is None or self.raw.is_closed():
             if self.stopping:
                 raise StoreClosed("the storage is closing")
@@ -155,10 +157,13 @@ class _Link:
         return True
 
     async def again(self, lost: Exception, patience: commits.Patience) -> None:
-        self.drops += 1
-        log.info("database connection lost, reconnecting: %s", lost)
-        self.drop()
+        self._lost(str(lost))
         await patience.wait(lost)
+
+    def _lost(self, why: str) -> None:
+        self.drops += 1
+        log.info("database connection lost, reconnecting: %s", why)
+        self.drop()
 
     def drop(self) -> None:
         self.cut()
