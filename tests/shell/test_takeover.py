@@ -7,9 +7,11 @@ import pytest
 import trio
 
 from tests.instance import NEW, OLD, Instance, instance
-from tests.messages_api import Gate, MessagesApi, answer, say, serve_messages_api, text
+from tests.messages_api import Gate, answer, say, serve_messages_api, text
 from tests.proxy import PASS, Action, Request, Then, open_proxy
 from tests.world import LIFETIME_SECONDS
+
+pytestmark = pytest.mark.slow
 
 READY = "ready to ask the model"
 
@@ -126,7 +128,6 @@ async def test_an_instance_that_is_frozen_is_replaced_at_once_and_knows_it_when_
             assert await new.replies() == ["All of it."]
 
 
-@pytest.mark.slow
 async def test_an_instance_that_is_frozen_inside_a_transaction_is_replaced_within_ten_seconds(
     database_url: str, tmp_path: Path
 ) -> None:
@@ -173,19 +174,3 @@ async def test_an_instance_that_is_frozen_inside_a_transaction_is_replaced_withi
 
 async def _choose_a_zone(frozen: Instance) -> None:
     await frozen.client.patch("/api/settings", json={"zone": "Asia/Kolkata"}, timeout=LIFETIME_SECONDS)
-
-
-async def test_whoever_is_kept_out_opens_nothing_until_the_lease_is_free(database_url: str, tmp_path: Path) -> None:
-    with trio.fail_after(LIFETIME_SECONDS):
-        async with (
-            serve_messages_api() as api,
-            open_proxy(database_url) as proxy,
-            instance(database_url, api.url, tmp_path / "new", generation=NEW) as new,
-            instance(proxy.url, api.url, tmp_path / "old", generation=OLD, look_seconds=3600) as old,
-        ):
-            assert await has_the_lease(new)
-            await is_fenced(old)
-            opened = proxy.accepted
-            for _ in range(20):
-                await is_fenced(old)
-            assert proxy.accepted == opened
