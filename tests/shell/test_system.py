@@ -10,7 +10,7 @@ import trio.testing
 
 from dreamwalker.config import Config, read
 from dreamwalker.system import NotReady, start
-from storage.errors import LeaseLost, StorageError
+from storage.errors import LeaseLost, StorageError, StoreBusy
 from storage.operation import Commit
 from tests.proxy import CUT_AFTER, PASS, Action, Await, Door, Request, open_proxy
 from tests.storage.harness import outside
@@ -144,6 +144,33 @@ async def test_an_instance_whose_database_failed_goes_on_at_once_if_nobody_took_
                 await trio.lowlevel.checkpoint()
             await system.open()
         assert system.state == "awake"
+
+
+async def test_the_lease_is_kept_up_again_after_a_database_that_was_too_slow_for_it(
+    database_url: str, tmp_path: Path
+) -> None:
+    limits = {"renew_seconds": 0.2, "ask_seconds": 0.1, "reach_seconds": 10.0}
+    async with open_proxy(database_url) as proxy, start(config_for(proxy.url, tmp_path, **limits)) as system:
+        with trio.fail_after(20):
+            house = await system.open()
+            go_on, halted = trio.Event(), trio.Event()
+
+            def halt(request: Request) -> Action:
+                if "dreamwalker_lease" not in request.sql:
+                    return PASS
+                halted.set()
+                return Await(go_on)
+
+            proxy.on_request = halt
+            await halted.wait()
+            with pytest.raises(StoreBusy):
+                await house.store.ask(Commit())  # later than the renewal that waits, which is given up before it
+            go_on.set()
+            proxy.on_request = lambda request: PASS
+            for _ in range(3):
+                before = house.store.commit_no
+                while house.store.commit_no == before:
+                    await trio.lowlevel.checkpoint()
 
 
 async def test_an_instance_that_is_replaced_while_it_opens_does_not_steal_the_lease_back(
