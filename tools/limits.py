@@ -123,10 +123,11 @@ class Limits:
     """How long one operation may take, reconnecting included."""
     statement_seconds: float = 8.0
     """How long a statement of a transaction may take."""
-    idle_seconds: float = 10.0
+    idle_seconds: float = 9.5
     """How long the database lets a paused process hold a transaction open between two statements."""
-    transaction_seconds: float = 10.0
-    """How long a transaction may take: a paused process, wherever it stopped, keeps nobody waiting for longer."""
+    transaction_seconds: float = 9.5
+    """How long a transaction may take: a paused process, wherever it stopped, keeps nobody waiting for longer. Whoever
+    takes over is at work within ten seconds then."""
     silent_seconds: float = 14.0
     """A database that says nothing for so long is gone: longer than those three, and half of the bound."""
     ask_seconds: float = 60.0

@@ -160,7 +160,7 @@ async def test_an_instance_that_is_frozen_inside_a_transaction_is_replaced_withi
             began = trio.current_time()
             assert await has_the_lease(new)
             await api.arrived(2)
-            assert 5 < trio.current_time() - began < 11, "the database ended its transaction"
+            assert 5 < trio.current_time() - began < 10, "the database ended its transaction"
             gate.open()
             await all_is_done(new, ["All of it."])
             frozen.signal(signal.SIGCONT)
