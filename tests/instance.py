@@ -24,10 +24,9 @@ import httpx2
 import trio
 
 from tests.kill.server import free_port
-from tests.world import Events, Json
+from tests.world import TOKEN, Events, Json
 
 ROOT = Path(__file__).parent.parent
-TOKEN = "a-token-of-the-tests-with-more-than-32-bytes"
 PATIENCE_SECONDS = 30.0
 OLD, NEW = "66a0aaaa", "66b0aaaa"
 """Generations: the deploy ids of an older and of a newer one."""
