@@ -38,7 +38,7 @@ async def make_jobs(it: Any) -> None:
 async def test_sigterm_in_the_middle_of_twenty_runs_ends_it_in_time_and_the_next_start_finishes_them(
     database_url: str, tmp_path: Path
 ) -> None:
-    limits = {"conversations_side_by_side": JOBS + 1, "due_at_once": JOBS}
+    limits: dict[str, Any] = {"conversations_side_by_side": JOBS + 1, "due_at_once": JOBS}
     gates: list[Gate] = []
     with trio.fail_after(LIFETIME_SECONDS):
         async with serve_messages_api() as api:

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -19,7 +20,7 @@ from tools.limits import Limits
 RUN_OUT = "UPDATE dreamwalker_lease SET expires_at = clock_timestamp() RETURNING 1"
 
 
-def config_for(database_url: str, tmp_path: Path, *, generation: str = "0", **limits: float) -> Config:
+def config_for(database_url: str, tmp_path: Path, *, generation: str = "0", **limits: Any) -> Config:
     config = read(
         {
             "DREAMWALKER_HOME": str(tmp_path),
@@ -149,7 +150,7 @@ async def test_an_instance_whose_database_failed_goes_on_at_once_if_nobody_took_
 async def test_the_lease_is_kept_up_again_after_a_database_that_was_too_slow_for_it(
     database_url: str, tmp_path: Path
 ) -> None:
-    limits = {"renew_seconds": 0.2, "ask_seconds": 0.1, "reach_seconds": 10.0}
+    limits: dict[str, Any] = {"renew_seconds": 0.2, "ask_seconds": 0.1, "reach_seconds": 10.0}
     async with open_proxy(database_url) as proxy, start(config_for(proxy.url, tmp_path, **limits)) as system:
         with trio.fail_after(20):
             house = await system.open()
