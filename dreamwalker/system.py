@@ -157,7 +157,7 @@ class System:
             await house.run(_Status(opened))
         except Exception as raised:
             error = unwrap(raised)
-            self.fenced = self.fenced or isinstance(error, LeaseLost)
+            self.fenced = self.fenced or isinstance(error, LeaseLost | LeaseHeld)
             if isinstance(error, LeaseHeld):
                 self._turn.refused(error)
             if not up:
@@ -171,7 +171,10 @@ class System:
                 self.house = None
 
     async def _reopen(self) -> None:
-        """After a failure of the storage there may be work left: try to open again, with growing pauses."""
+        """After a failure of the storage there may be work left: try to open again, with growing pauses.
+
+        Once another instance has the lease, the work is its own: then only a request opens this one again.
+        """
         pause = 1.0
         while self.house is None and not self.fenced and not self.stopping.is_set():
             await trio.sleep(pause)

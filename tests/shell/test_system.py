@@ -127,6 +127,7 @@ async def test_an_instance_whose_database_failed_does_not_take_the_lease_from_th
                     await trio.lowlevel.checkpoint()
             with pytest.raises(NotReady, match="Another instance"):
                 await first.open()
+            assert first.state == "fenced", "and it doesn't try again by itself"
             assert second.state == "awake"
 
 
