@@ -10,6 +10,7 @@ import trio
 from tests.instance import instance
 from tests.messages_api import Answer, Gate, answer, say, serve_messages_api, text
 from tests.messages_api.replies import Rule
+from tests.proxy import FREEZE, Door, open_proxy
 from tests.world import LIFETIME_SECONDS, Json
 
 pytestmark = pytest.mark.slow
@@ -73,3 +74,24 @@ async def test_sigterm_in_the_middle_of_twenty_runs_ends_it_in_time_and_the_next
                 assert await second.replies() == ["All of it."]
                 for number in range(JOBS):
                     assert sum(f"Job {number}”" in report and "All of it." in report for report in reports) == 1
+
+
+@pytest.mark.parametrize("door", [Door.SHUT, Door.STUCK])
+async def test_sigterm_ends_it_in_time_whatever_the_database_does(database_url: str, tmp_path: Path, door: Door) -> None:
+    gates: list[Gate] = []
+    with trio.fail_after(LIFETIME_SECONDS):
+        async with serve_messages_api() as api, open_proxy(database_url) as proxy:
+            api.script(halting(gates))
+            async with instance(proxy.url, api.url, tmp_path) as it:
+                assert (await it.say("Hi")).status_code == 202
+                await api.arrived(1)
+                async with it.stream() as events:
+                    await events.of("text")
+                    proxy.door, proxy.on_request = door, lambda request: FREEZE
+                    if door is Door.SHUT:
+                        proxy.cut_all()
+                    it.signal(signal.SIGTERM)
+                    began = trio.current_time()
+                    assert (await events.of("end")).data == {"reason": "stopping"}
+                    await it.ended()
+                    assert trio.current_time() - began < STOPS_SECONDS
