@@ -342,13 +342,11 @@ async def visit(options: Options, work: Callable[[Any], Awaitable[T]]) -> T:
     async def unit() -> T:
         link = _Link(options)
         try:
-            raw = await link.reach(link.patience())
-            try:
-                return await work(raw)
-            except Exception as error:
-                if raw.is_closed() or is_loss(error):
-                    raise Unavailable(f"the connection to the database was lost: {said(error)}") from error
-                raise
+            return await work(await link.reach(link.patience()))
+        except Exception as error:
+            if link.raw is not None and (link.raw.is_closed() or is_loss(error)):
+                raise Unavailable(f"the connection to the database was lost: {said(error)}") from error
+            raise
         finally:
             link.drop()
 
