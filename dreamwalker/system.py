@@ -132,7 +132,7 @@ class System:
             await self._turn.come()
             self.house = await self._nursery.start(self._keep)
         except Exception as error:
-            raise _not_ready(unwrap(error)) from error
+            raise _not_ready(unwrap(error), self.config.limits.look_seconds) from error
         finally:
             self._opening = None
         return self.house
@@ -311,12 +311,12 @@ def _stopping() -> NotReady:
     return NotReady("dreamwalker is stopping.", retry_after_seconds=2.0)
 
 
-def _not_ready(error: BaseException) -> NotReady:
+def _not_ready(error: BaseException, look_seconds: float) -> NotReady:
     match error:
-        case LeaseHeld():
+        case LeaseHeld():  # soon: whoever asks again may meet the other instance, or find that it has gone
             return NotReady(
                 "Another instance of dreamwalker is at work on this database.",
-                retry_after_seconds=max(error.seconds, 1.0),
+                retry_after_seconds=max(min(error.seconds, look_seconds), 1.0),
             )
         case Unavailable() | CommitUnknown() | LeaseLost() | StoreClosed() | EmbeddedError():
             return NotReady(str(error), retry_after_seconds=5.0)
