@@ -36,6 +36,9 @@ from .turn import Turn
 
 log = logging.getLogger("dreamwalker.system")
 
+WARM_SECONDS = 1.0
+"""How long a first request is waited for before the time is used to get ready."""
+
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
 
 
@@ -66,6 +69,7 @@ class System:
         self.fenced = False
         self._held_as = ""
         self._turn = Turn(self._is_free, look_seconds=config.limits.look_seconds)
+        self._opened = trio.Event()
         self.stopping = trio.Event()
         self._nursery: trio.Nursery
         self._opening: Shared[House] | None = None
@@ -118,7 +122,12 @@ class System:
         return self._redactor[1]
 
     async def warm(self) -> None:
-        """Import the model's SDK ahead of its first use; it takes a second or two, so only when the port is open."""
+        """Import the model's SDK, which takes a second or two: once the storage is open, for the first request waits.
+
+        Or when no request comes for a while: who is to take over later goes on with the runs at once then.
+        """
+        with trio.move_on_after(WARM_SECONDS):
+            await self._opened.wait()
         await self._claude.warm()
 
     # -- its life
@@ -151,6 +160,7 @@ class System:
         def opened(house: House) -> None:
             nonlocal up
             up, self.fenced = True, False
+            self._opened.set()
             task_status.started(house)
 
         try:

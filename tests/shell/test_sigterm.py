@@ -77,7 +77,9 @@ async def test_sigterm_in_the_middle_of_twenty_runs_ends_it_in_time_and_the_next
 
 
 @pytest.mark.parametrize("door", [Door.SHUT, Door.STUCK])
-async def test_sigterm_ends_it_in_time_whatever_the_database_does(database_url: str, tmp_path: Path, door: Door) -> None:
+async def test_sigterm_ends_it_in_time_whatever_the_database_does(
+    database_url: str, tmp_path: Path, door: Door
+) -> None:
     gates: list[Gate] = []
     with trio.fail_after(LIFETIME_SECONDS):
         async with serve_messages_api() as api, open_proxy(database_url) as proxy:
