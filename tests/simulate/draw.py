@@ -38,6 +38,7 @@ def draw(seed: int, *, real: bool = False, strike: Blow | None = None) -> Schedu
         blows=struck,
         watched=chance.random() < 0.5,
         stops_in_the_end=chance.random() < 0.5,
+        decides_soon=chance.random() < 0.5,
     )
 
 

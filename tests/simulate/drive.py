@@ -18,7 +18,7 @@ import httpx2
 import trio
 
 from tests.messages_api import MessagesApi, serve_messages_api
-from tests.simulate.acts import Act
+from tests.simulate.acts import Act, Decide
 from tests.simulate.features import FEATURES
 from tests.simulate.judges import judge
 from tests.simulate.life import LIVING
@@ -52,7 +52,9 @@ FIRST_GENERATION = "66a00000"
 
 _LEFT = """
 SELECT (SELECT count(*) FROM messages WHERE placed_seq IS NULL AND withdrawn_at IS NULL) AS unplaced,
-    count(*) AS runs, min(retry_at) AS retry_at FROM runs WHERE state IN ('open', 'waiting')
+    (SELECT count(*) FROM questions WHERE state = 'open') AS questions,
+    count(*) AS runs, count(*) FILTER (WHERE state = 'open' OR retry_at IS NOT NULL) AS moving,
+    min(retry_at) AS retry_at FROM runs WHERE state IN ('open', 'waiting')
 """
 
 
@@ -132,9 +134,9 @@ async def _course(stage: Stage) -> None:
                 stage.soon(watcher.watch)
             for act in stage.schedule.acts:
                 await _perform(stage, act)
-            await settle(stage)
+            await settle(stage, wholly=True)
             await stage.deliver_rest()
-            await settle(stage)
+            await settle(stage, wholly=True)
             await _losers_are_fenced(stage)
             if stage.schedule.watched:
                 await watcher.judge(stage.outsider)
@@ -178,14 +180,18 @@ async def _reached_or_settled(stage: Stage, hold: Any) -> None:
             nursery.cancel_scope.cancel()
 
 
-async def settle(stage: Stage) -> None:
-    """Wait until nothing is left to do. Time passes when nothing else does."""
+async def settle(stage: Stage, *, wholly: bool = False) -> None:
+    """Wait until nothing is left to do. Time passes when nothing else does; `wholly`: he also decides what he is asked."""
     until = time.monotonic() + STUCK_SECONDS
     quiet = 0
     while True:
         (left,) = await stage.outsider.rows(_LEFT)
-        if not left["unplaced"] and not left["runs"]:
-            return
+        if not left["unplaced"] and not left["moving"]:
+            if left["questions"] and (wholly or stage.schedule.decides_soon):
+                await Decide().perform(stage)
+                continue
+            if not left["runs"] or not wholly:
+                return
         if left["retry_at"] is not None and left["retry_at"] > stage.clock.now():
             stage.clock.set(left["retry_at"])
         if time.monotonic() > until:

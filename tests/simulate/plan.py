@@ -45,6 +45,8 @@ class Schedule:
     blows: tuple[Blow, ...]
     watched: bool
     stops_in_the_end: bool
+    decides_soon: bool
+    """Whether the owner decides what he is asked as soon as all else is quiet, or only in the end."""
 
     def succession(self, generation: str, chance: random.Random) -> str:
         """The generation of the instance that follows one that died."""
