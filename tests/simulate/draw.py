@@ -36,7 +36,7 @@ def draw(seed: int, *, real: bool = False, strike: Blow | None = None) -> Schedu
         acts=tuple(itertools.chain(*acts)),
         plans=plans,
         blows=struck,
-        watched=chance.random() < 0.5,
+        watched=chance.random() < 0.3,
         stops_in_the_end=chance.random() < 0.5,
         decides_soon=chance.random() < 0.5,
     )

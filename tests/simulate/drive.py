@@ -30,7 +30,8 @@ from tests.simulate.watcher import Watcher
 from tools.limits import Limits
 
 STUCK_SECONDS = 15.0
-QUIET_SECONDS = 0.03
+QUIET_SECONDS = 0.015
+WAKE_SECONDS = 0.3
 HELD_SECONDS = 0.3
 SOON_STEPS, SOON_SECONDS = 8, 0.1
 
@@ -185,6 +186,10 @@ async def settle(stage: Stage, *, wholly: bool = False) -> None:
     until = time.monotonic() + STUCK_SECONDS
     quiet = 0
     while True:
+        if await stage.news(QUIET_SECONDS) and time.monotonic() < until:
+            quiet = 0
+            continue
+        quiet += 1
         (left,) = await stage.outsider.rows(_LEFT)
         if not left["unplaced"] and not left["moving"]:
             if left["questions"] and (wholly or stage.schedule.decides_soon):
@@ -197,11 +202,10 @@ async def settle(stage: Stage, *, wholly: bool = False) -> None:
         if time.monotonic() > until:
             stage.violations.append(f"stuck with {left['unplaced']} messages and {left['runs']} runs")
             return
-        quiet = 0 if await stage.news(QUIET_SECONDS) else quiet + 1
-        if quiet > 1:
+        if quiet > 4:
             stage.clock.move(1.0)
-        if quiet > 2:
-            with trio.move_on_after(QUIET_SECONDS * 10):
+        if quiet > 8:
+            with trio.move_on_after(WAKE_SECONDS):
                 await stage.request("GET", "/api/status")
 
 
