@@ -8,9 +8,8 @@ import importlib
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -21,7 +20,7 @@ from tests.messages_api import MessagesApi, serve_messages_api
 from tests.simulate.acts import Act, Decide
 from tests.simulate.features import FEATURES
 from tests.simulate.judges import judge
-from tests.simulate.life import LIVING
+from tests.simulate.life import LIVING, Life
 from tests.simulate.outsider import Outsider, open_outsider
 from tests.simulate.plan import Schedule
 from tests.simulate.stage import Stage
@@ -84,11 +83,10 @@ class Theatre:
     outsider: Outsider
     api: MessagesApi
     client: httpx2.AsyncClient
-    new_life: Any = None
+    new_life: Callable[[Stage, int, str], Life]
 
     def stage(self, schedule: Schedule, limits: Limits, nursery: trio.Nursery) -> Stage:
         """A stage for one schedule. The model answers for it from now on."""
-        more = {} if self.new_life is None else {"new_life": self.new_life}
         stage = Stage(
             schedule,
             outsider=self.outsider,
@@ -97,7 +95,7 @@ class Theatre:
             database_url=self.database_url,
             limits=limits,
             nursery=nursery,
-            **more,
+            new_life=self.new_life,
         )
         self.api.answer_with(stage.on_answer)
         return stage
@@ -222,7 +220,9 @@ async def _losers_are_fenced(stage: Stage) -> None:
 
 
 @asynccontextmanager
-async def open_theatre(database_url: str, new_life: Any = None) -> AsyncIterator[Theatre]:
+async def open_theatre(
+    database_url: str, new_life: Callable[[Stage, int, str], Life] = Life
+) -> AsyncIterator[Theatre]:
     """A theatre on a migrated database of its own. It is audited from now on."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     importlib.import_module("anthropic.resources.messages")  # it takes seconds, and no schedule shall wait for it
@@ -255,5 +255,3 @@ class complaints(logging.Handler):
     def __exit__(self, *_: object) -> None:
         logging.getLogger().removeHandler(self)
 
-
-FOLDER = Path(__file__).parent

@@ -72,7 +72,7 @@ class Stage:
         database_url: str,
         limits: Limits,
         nursery: trio.Nursery,
-        new_life: "Callable[[Stage, int, str], Life]" = Life,
+        new_life: "Callable[[Stage, int, str], Life]",
     ) -> None:
         self.schedule, self.outsider, self.api, self.database_url = schedule, outsider, api, database_url
         self.limits = self.times = limits
