@@ -141,17 +141,22 @@ def _text_blocks(text: str) -> list[Block]:
     return [{"type": "text", "text": text}] if text.strip() else []
 
 
+_AROUND_BYTES = 64
+"""At most so much JSON stands around the content of a message: its role, names, braces and commas."""
+
+
 def build(transcript: Transcript, agent: Agent, toolbox: Toolbox, model: str, limits: Limits) -> ModelRequest:
     """The request that a transcript asks next."""
     messages, previous_end, size_bytes = transcript.messages()
+    system = system_prompt(agent, transcript.conversation.kind)
     return ModelRequest(
         model=model,
-        system=system_prompt(agent, transcript.conversation.kind),
+        system=system,
         tools=toolbox.specs,
         messages=messages,
         max_tokens=limits.reply_tokens,
         previous_end=previous_end,
-        messages_bytes=size_bytes,
+        size_bytes=len(dumps(system).encode()) + toolbox.specs_bytes + size_bytes + _AROUND_BYTES * len(messages),
     )
 
 

@@ -130,7 +130,5 @@ class Guard:
         return self.settle(reservation, error.usage) if error.kind in ("empty", "refused") else ()
 
     def _worst(self, request: ModelRequest) -> int:
-        fixed_bytes = len(request.system.encode()) + sum(len(str(tool).encode()) for tool in request.tools)
-        return self._prices.worst_case(
-            request.model, fixed_bytes + request.messages_bytes + 64 * len(request.messages), request.max_tokens
-        )
+        assert request.size_bytes > 0, "the worst case of a request hangs on its size"
+        return self._prices.worst_case(request.model, request.size_bytes, request.max_tokens)

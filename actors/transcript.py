@@ -41,11 +41,11 @@ class Transcript:
         self.last_seq = loaded.last_seq
         self._shown: list[_Shown] = []
         self._calls: dict[tuple[int, int], list[Call]] = {}
-        self._results: dict[tuple[int, int], tuple[Block, int]] = {}
-        for entry in loaded.entries:
-            self._append(entry)
         for call in loaded.calls:
             self._calls.setdefault((call.run, call.turn), []).append(call)
+        for entry in loaded.entries:
+            self._append(entry)
+        self._begin_anew()
 
     # -- changing it, after a commit
 
@@ -54,6 +54,7 @@ class Transcript:
         for entry in entries:
             self._append(entry)
             self.last_seq = entry.seq
+            self.label = join((self.label, entry.label))
 
     def begin(self, calls: Iterable[Call]) -> None:
         """Take in the calls of the reply that was added last."""
@@ -64,11 +65,27 @@ class Transcript:
         """Put a call with a result in the place of the unfinished one."""
         calls = self._calls[(call.run, call.turn)]
         calls[call.position] = call
+        self.label = join((self.label, call.label))
 
     def start_fresh(self, seq: int) -> None:
         """Later requests hold nothing below `seq`."""
         self.conversation = attrs.evolve(self.conversation, fresh_from=seq)
         self._shown = [shown for shown in self._shown if shown.entry.seq >= seq]
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Reckon from all that is shown what is kept up from then on, so that no turn goes through the history again.
+
+        What was asked once is asked the same way for ever, so `_asked` only grows.
+        """
+        self._asked: list[Block] = []
+        self._asked_bytes = self._asked_entries = self._asked_before = 0
+        self.label = join(
+            label
+            for shown in self._shown
+            for label in (shown.entry.label, *(call.label for call in self._calls_of(shown.entry)))
+        )
+        """The label of a request made now: the highest in it."""
 
     # -- asking it
 
@@ -81,13 +98,6 @@ class Transcript:
             return []
         calls = self._calls.get((self.run.id, self.run.turn), [])
         return [call for call in calls if call.result is None and (not states or call.state in states)]
-
-    @property
-    def label(self) -> int:
-        """The label of a request made now: the highest in it."""
-        labels = [shown.entry.label for shown in self._shown]
-        labels.extend(call.label for shown in self._shown for call in self._calls_of(shown.entry))
-        return join(labels)
 
     @property
     def last(self) -> Entry | None:
@@ -150,18 +160,18 @@ class Transcript:
 
         Every call must have a result.
         """
-        messages: list[Block] = []
-        previous_end, size_bytes = 0, 0
-        for shown in self._shown:
+        for shown in self._shown[self._asked_entries :]:
             if shown.entry.kind == "reply":
-                previous_end = len(messages)
-            messages.append(shown.message)
-            size_bytes += shown.size_bytes
+                self._asked_before = len(self._asked)
+            self._ask(shown.message, shown.size_bytes)
             if calls := self._calls_of(shown.entry):
-                results, result_bytes = self._results_of(calls)
-                messages.append(results)
-                size_bytes += result_bytes
-        return tuple(messages), previous_end, size_bytes
+                self._ask(*_results_of(calls))
+        self._asked_entries = len(self._shown)
+        return tuple(self._asked), self._asked_before, self._asked_bytes
+
+    def _ask(self, message: Block, size_bytes: int) -> None:
+        self._asked.append(message)
+        self._asked_bytes += size_bytes
 
     def _append(self, entry: Entry) -> None:
         role = "assistant" if entry.kind == "reply" else "user"
@@ -174,19 +184,15 @@ class Transcript:
             return []
         return self._calls.get((entry.run, entry.turn), [])
 
-    def _results_of(self, calls: list[Call]) -> tuple[Block, int]:
-        key = (calls[0].run, calls[0].turn)
-        if key not in self._results:
-            texts = [call.result for call in calls]
-            assert all(text is not None for text in texts), "a request was built while a call was unfinished"
-            results = [loads(text) for text in texts if text is not None]
-            if calls[0].turn == 0:  # no tool use asked for it: its result is shown as it is
-                results = [block for result in results for block in result["content"]]
-            self._results[key] = (
-                {"role": "user", "content": results},
-                sum(len(text.encode()) for text in texts if text is not None),
-            )
-        return self._results[key]
+
+def _results_of(calls: list[Call]) -> tuple[Block, int]:
+    """The message that gives calls their results, and its size in bytes."""
+    texts = [call.result for call in calls if call.result is not None]
+    assert len(texts) == len(calls), "a request was built while a call was unfinished"
+    results = [loads(text) for text in texts]
+    if calls[0].turn == 0:  # no tool use asked for it: its result is shown as it is
+        results = [block for result in results for block in result["content"]]
+    return {"role": "user", "content": results}, sum(len(text.encode()) for text in texts)
 
 
 def _arguments(call: Call) -> Any:

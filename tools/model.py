@@ -37,8 +37,8 @@ class ModelRequest:
     `messages` and `tools` are JSON values of the Messages API without cache markers; the client places the
     markers (end of the system prompt, the end of the previous request, the new end).
     `previous_end` is the number of messages that the previous request of this conversation had, 0 if none.
-    `messages_bytes` is the size of the messages' content as JSON, for the worst case of the cost. Two requests are
-    never equal: each is reserved for by itself.
+    `size_bytes` is the size of all of it as JSON, for the worst case of the cost; who reserves for a request says it.
+    Two requests are never equal: each is reserved for by itself.
     """
 
     model: str
@@ -47,7 +47,7 @@ class ModelRequest:
     messages: tuple[Block, ...]
     max_tokens: int
     previous_end: int = 0
-    messages_bytes: int = 0
+    size_bytes: int = 0
 
 
 @attrs.frozen(kw_only=True)

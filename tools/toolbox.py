@@ -48,6 +48,7 @@ class Toolbox:
         self._tools = {tool.name: tool for tool in tools}
         self._redactor = redactor
         self.specs: tuple[Block, ...] = tuple(tool.spec() for tool in self._tools.values())
+        self.specs_bytes = len(dumps(self.specs).encode())
 
     def find(self, name: str) -> Tool | None:
         """The tool of this name, or None."""
