@@ -59,7 +59,7 @@ SELECT (SELECT count(*) FROM messages WHERE placed_seq IS NULL AND withdrawn_at 
 
 
 _HOLDER = """
-SELECT holder = '' AS free, (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app
+SELECT holder = '' OR expires_at <= clock_timestamp() AS free, (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app
 FROM dreamwalker_lease l
 """
 
