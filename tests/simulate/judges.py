@@ -18,6 +18,7 @@ def judge(story: Story) -> Iterator[str]:
     """Everything that is wrong with a story, by what holds of all."""
     yield from _one_writer(story)
     yield from _every_row_in_its_commit(story)
+    yield from _asked_for(story)
     yield from _takings(story)
     yield from _transcripts(story)
     yield from _calls(story)
@@ -68,6 +69,20 @@ def _every_row_in_its_commit(story: Story) -> Iterator[str]:
             yield f"{write['app']} wrote {write['tab']} as {write['no']} in commit {leases[0]['commit_no']}"
         elif write["app"] != leases[0]["app"]:
             yield f"{write['app']} wrote {write['tab']} in a commit of {leases[0]['app']}"
+
+
+def _asked_for(story: Story) -> Iterator[str]:
+    """Every commit landed after the number that its process named when it sent it: no late copy, and no second one."""
+    claims = {life.app: life.claims for life in story.stage.lives}
+    began: set[str] = set()
+    for lease in story.leases:
+        holder, number = lease["holder"], lease["was_no"]
+        if not holder or holder != lease["was_holder"]:
+            continue
+        if number in claims[lease["app"]]:
+            began.add(holder)
+        elif holder in began:  # before that it may take the lease twice, when the first answer was lost
+            yield f"a commit of {lease['app']} landed after {number}, where it had sent none"
 
 
 def _takings(story: Story) -> Iterator[str]:
