@@ -1,7 +1,7 @@
 """`make simulate`: plays seeded schedules against whole systems, judges them, and says what struck where.
 
 One rule: it succeeds only if every schedule that was asked for ran, every kind of injection struck somewhere, and
-nothing was found. A failing seed is named, and running that seed alone repeats it.
+nothing was found; and every operation that injections are aimed at came up. A failing seed is named, and running that seed alone repeats it.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import attrs
 import msgspec
 
 from tests.simulate.databases import open_databases
+from tests.simulate.draw import AIMED_AT
 from tests.simulate.injections import INJECTIONS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -33,6 +34,7 @@ class Tally:
     ran: int = 0
     failed: dict[str, list[str]] = attrs.Factory(dict)
     struck: defaultdict[str, Counter[str]] = attrs.Factory(lambda: defaultdict(Counter))
+    met: Counter[str] = attrs.Factory(Counter)
     lives: int = 0
 
     def take(self, line: bytes) -> None:
@@ -40,6 +42,7 @@ class Tally:
         verdict: dict[str, Any] = msgspec.json.decode(line)
         self.ran += 1
         self.lives += verdict["lives"]
+        self.met.update(verdict["met"])
         for name, operation, count in verdict["struck"]:
             self.struck[name][operation] += count
         if verdict["violations"]:
@@ -111,8 +114,9 @@ def main() -> int:
     seconds = time.monotonic() - began
     print(f"{tally.lives} lives, {seconds:.0f} s, {tally.ran / seconds:.1f} schedules a second")
     never = [name for name in INJECTIONS if not tally.struck[name]]
+    never += [operation for operation in AIMED_AT if not tally.met[operation]]
     if never:
-        print(f"these never struck: {', '.join(never)}")
+        print(f"these never came up: {', '.join(never)}")
     if tally.ran < asked:
         print(f"only {tally.ran} of {asked} schedules ran")
     for which in tally.failed:

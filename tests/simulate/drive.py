@@ -71,6 +71,7 @@ class Verdict:
     seed: int
     violations: tuple[str, ...]
     struck: Counter[tuple[str, str]]
+    met: Counter[str]
     seconds: float
     lives: int
 
@@ -118,6 +119,7 @@ class Theatre:
             seed=schedule.seed,
             violations=tuple(found),
             struck=stage.struck,
+            met=stage.met,
             seconds=time.monotonic() - began,
             lives=len(stage.lives),
         )

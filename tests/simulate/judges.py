@@ -24,6 +24,7 @@ def judge(story: Story) -> Iterator[str]:
     yield from _calls(story)
     yield from _requests(story)
     yield from _attempts(story)
+    yield from _given_up(story)
 
 
 # -- who wrote what
@@ -210,6 +211,8 @@ def _attempts(story: Story) -> Iterator[str]:
         other, before = last.get(run["id"], (holder, run))
         last[run["id"]] = (holder, run)
         name = f"run {run['id']} in commit {run['no']} of {write['app']}"
+        if run["retries"] >= story.stage.limits.model_tries:
+            yield f"{name} asked the model {run['retries']} times in vain, and goes on"
         if run["attempt"] > RESUMES:
             yield f"{name} was taken up {run['attempt']} times"
         if run["closed_at"] is not None:
@@ -226,3 +229,14 @@ def _attempts(story: Story) -> Iterator[str]:
             yield f"{name} counts {run['retries']} tries after {before['retries']}"
         if run["turn"] > before["turn"] and run["retries"]:
             yield f"{name} got its answer and still counts {run['retries']} tries"
+
+
+# -- how it ends
+
+
+def _given_up(story: Story) -> Iterator[str]:
+    """Whoever was told to stop, and did, has given the lease up if it was his."""
+    last = story.leases[-1] if story.leases else None
+    if story.stage.stopped_well is not None and last is not None and last["app"] == story.stage.stopped_well.app:
+        if last["holder"]:
+            yield f"{last['app']} stopped and kept the lease"

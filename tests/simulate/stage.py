@@ -86,8 +86,12 @@ class Stage:
         self.stopped: set[int] = set()
         self.effects: list[Effect] = []
         self.turns: list[Turn] = []
+        self.met: Counter[str] = Counter()
+        """How often each operation came up."""
         self.struck: Counter[tuple[str, str]] = Counter()
         self.violations: list[str] = []
+        self.stopped_well: Life | None = None
+        """Who was told to stop in the end, and did."""
         self._plans: dict[int, Rounds] = dict(schedule.plans)
         self._armed = [_Armed(blow.name, blow.at, blow.nth, INJECTIONS[blow.name].times) for blow in schedule.blows]
         self._client, self._nursery, self._new_life = client, nursery, new_life
@@ -102,6 +106,7 @@ class Stage:
     def meet(self, site: str, operation: str, life: Life) -> Any:
         """What strikes at this step, if anything does."""
         self._steps += 1
+        self.met[operation] += 1
         self._news.set()
         self._news = trio.Event()
         for armed in self._armed:
@@ -323,6 +328,7 @@ class Stage:
             self.current.stop()
             with trio.move_on_after(2):
                 await self.current.ended.wait()
+                self.stopped_well = self.current
         for life in self.lives:
             life.kill()
         for life in self.lives:

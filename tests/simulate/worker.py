@@ -28,6 +28,7 @@ def line_of(verdict: Verdict, *, real: bool) -> str:
             "real": real,
             "violations": verdict.violations,
             "struck": struck,
+            "met": verdict.met,
             "seconds": verdict.seconds,
             "lives": verdict.lives,
         }

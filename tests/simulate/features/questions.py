@@ -37,4 +37,8 @@ def _one(question: Row, calls: list[Row]) -> Iterator[str]:
         yield f"{name} was answered yes, and its calls are {[(call['key'], call['state']) for call in calls]}"
 
 
-QUESTIONS = Feature(name="questions", judge=_judge)
+QUESTIONS = Feature(
+    name="questions",
+    judge=_judge,
+    operations=("read questions", "insert questions", "commit: update budget", "commit: update questions"),
+)
