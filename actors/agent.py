@@ -14,7 +14,7 @@ import trio
 
 from storage import inbox, runs
 from storage.errors import NotAsExpected, StoreBusy, StoreClosed
-from storage.records import Agent, Run
+from storage.records import Agent, Message, Run
 from storage.text import dumps
 
 from .converse import STOPPED_CALL, Conversing
@@ -105,6 +105,14 @@ class AgentActor:
             lambda reply: StopRun(run, conversation, reason, reply), timeout_seconds=timeout_seconds
         )
 
+    def hear(self, conversation: int, letter: Message | None = None) -> None:
+        """Something was committed for a conversation; `letter` is all of it, if it was a message and no more."""
+        work = self._working.get(conversation)
+        conversing = work.conversing if work is not None else self._kept.get(conversation)
+        if conversing is not None:  # else it is read when it is loaded, and what was committed until then with it
+            conversing.doorbell.ring(letter)
+        self.mailbox.ring(conversation)
+
     def _look(self, nursery: trio.Nursery, conversation: int) -> None:
         if conversation == EVERYWHERE:
             for work in self._working.values():
@@ -112,8 +120,6 @@ class AgentActor:
                     work.conversing.doorbell.ring()
         elif work_there := self._working.get(conversation):
             work_there.rung = True
-            if work_there.conversing is not None:
-                work_there.conversing.doorbell.ring()
         elif conversation not in self._stopping:
             work = self._working[conversation] = _Work()
             nursery.start_soon(self._drive, conversation, work)

@@ -72,7 +72,6 @@ class Conversing:
 
         Raises StorageError; NotAsExpected if it was stopped meanwhile.
         """
-        self.doorbell.remember()
         while not self.stale and await self._placing.take_in() and await self._converse():
             pass
 

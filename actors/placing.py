@@ -27,6 +27,7 @@ class Placing:
         self._means, self._steps, self._doorbell = means, steps, doorbell
         self.transcript = steps.transcript
         self.id = steps.id
+        self._met_no = 0
 
     async def take_in(self) -> bool:
         """Place what waits. False when there is nothing left to do."""
@@ -41,11 +42,9 @@ class Placing:
         A "fresh context" and a yes that sets an act going wait for the run's end. The owner's words go first. Whoever
         accepts a message rings, so without a ring there is nothing new, and no need to look.
         """
-        if not self._doorbell.answer():
-            return False
         batch: list[Message] = []
         yes: Message | None = None
-        for message in await self._means.store.ask(inbox.Unplaced(self.id)):
+        for message in await self._waiting():
             if message.kind == "fresh":
                 self._doorbell.remember()  # what comes after it is placed later
                 if not batch and yes is None and self.transcript.run is None:
@@ -63,6 +62,19 @@ class Placing:
             await self._set_going(yes)
             return True
         return bool(batch)
+
+    async def _waiting(self) -> tuple[Message, ...]:
+        """What waits, in the order it was accepted. It is read only if the rings since the last time don't tell.
+
+        What was accepted until the newest message that was met before was met with it.
+        """
+        rings = self._doorbell.answer()
+        if rings.look:
+            waiting = await self._means.store.ask(inbox.Unplaced(self.id))
+        else:
+            waiting = tuple(letter for letter in rings.letters if letter.accepted_no > self._met_no)
+        self._met_no = max([self._met_no, *(message.accepted_no for message in waiting)])
+        return waiting
 
     async def go_on_without(self, asked: list[Call]) -> bool:
         """If somebody wrote while the owner's answers are waited for: go on without them, which is committed.

@@ -36,12 +36,18 @@ class StoreSettings:
 class Store:
     """Everyone's way to the database: `await store.ask(operation)`.
 
-    `ring` gets each bell after its commit. `busy` says whether the lease must be kept up without commits. `formerly`
-    is the holder that this process was before, if it was one: then it takes the lease from nobody else.
+    `ring` gets each bell after its commit, and the commit's number. `busy` says whether the lease must be kept up
+    without commits. `formerly` is the holder that this process was before, if it was one: then it takes the lease
+    from nobody else.
     """
 
     def __init__(
-        self, settings: StoreSettings, *, ring: Callable[[Bell], None], busy: Callable[[], bool], formerly: str = ""
+        self,
+        settings: StoreSettings,
+        *,
+        ring: Callable[[Bell, int], None],
+        busy: Callable[[], bool],
+        formerly: str = "",
     ) -> None:
         self._settings, self._ring, self._busy, self._formerly = settings, ring, busy, formerly
         self._connection = Connection(settings.options, secrets.token_hex(16))
@@ -81,7 +87,7 @@ class Store:
                 self._fail(error)
                 raise
             for bell in done.bells:  # here, not in the caller: a caller that gave up must not silence them
-                self._ring(bell)
+                self._ring(bell, done.no)
             return done
 
         with trio.move_on_after(self._settings.ask_seconds):

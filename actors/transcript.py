@@ -39,6 +39,8 @@ class Transcript:
         self.conversation: Conversation = loaded.conversation
         self.run: Run | None = loaded.run
         self.last_seq = loaded.last_seq
+        self.label = 0
+        """The label of a request made now: the highest in it."""
         self._shown: list[_Shown] = []
         self._calls: dict[tuple[int, int], list[Call]] = {}
         for call in loaded.calls:
@@ -85,7 +87,6 @@ class Transcript:
             for shown in self._shown
             for label in (shown.entry.label, *(call.label for call in self._calls_of(shown.entry)))
         )
-        """The label of a request made now: the highest in it."""
 
     # -- asking it
 

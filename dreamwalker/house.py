@@ -252,7 +252,7 @@ class House:
     def _busy(self) -> bool:
         return self._furnishing.visited() or any(actor.busy for actor in self._actors.values())
 
-    def _ring(self, bell: Bell) -> None:
+    def _ring(self, bell: Bell, no: int) -> None:
         if bell.topic == inbox.LIVE:
             self.live.changed(bell.key)
             return
@@ -267,7 +267,7 @@ class House:
             return
         kind, _, name = bell.topic.partition(":")
         if kind == "agent" and (actor := self._actors.get(name)):
-            actor.mailbox.ring(bell.key)
+            actor.hear(bell.key, bell.letter(no) if bell.letter is not None else None)
 
 
 def _log(event: Event) -> None:

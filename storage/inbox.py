@@ -3,6 +3,7 @@
 One rule: a message is accepted once, whatever is retried; its source key meets the first.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 
 import attrs
@@ -19,9 +20,9 @@ def work(agent: str) -> str:
     return f"agent:{agent}"
 
 
-def changed(agent: str, conversation: int) -> tuple[Bell, ...]:
-    """The bells of a commit that gives an agent something to do in a conversation."""
-    return (Bell(work(agent), conversation), Bell(LIVE, conversation))
+def changed(agent: str, conversation: int, letter: Callable[[int], Message] | None = None) -> tuple[Bell, ...]:
+    """The bells of a commit that gives an agent something to do in a conversation; `letter`: one message, no more."""
+    return (Bell(work(agent), conversation, letter), Bell(LIVE, conversation))
 
 
 _ACCEPT = """
@@ -63,7 +64,30 @@ def accept(
         id, conversation, source_key, digest, kind, body, outside, cause, charged, hops, interrupt, seen_no, now,
         conversation, unplaced_max,
     )  # fmt: skip
-    return Commit((Write(_ACCEPT, params, what="accept the message"),), changed(agent, conversation))
+
+    def letter(no: int) -> Message:
+        return Message(
+            id=id,
+            conversation=conversation,
+            source_key=source_key,
+            digest=digest,
+            kind=kind,
+            body=body,
+            label=no if outside else 0,
+            cause=cause,
+            act=charged,
+            hops=hops,
+            interrupt=interrupt,
+            accepted_no=no,
+            seen_no=min(seen_no, no),
+            accepted_at=now,
+            withdrawn_at=None,
+            placed_seq=None,
+            run=None,
+            no=no,
+        )
+
+    return Commit((Write(_ACCEPT, params, what="accept the message"),), changed(agent, conversation, letter))
 
 
 _FIND = f"SELECT {Message.columns()} FROM messages WHERE source_key = ?"

@@ -8,7 +8,7 @@ round trip, and nothing to read back. Everything else has a `perform` that runs 
 a `Read`, on its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import attrs
@@ -22,11 +22,13 @@ Row = dict[str, Any]
 class Bell:
     """A doorbell, rung after the commit that it rides on: look again. `topic` names who, `key` where to look.
 
-    Losing one loses nothing: what it is about stands in a row.
+    Losing one loses nothing: what it is about stands in a row. `letter` makes that row of the commit's number, where
+    it is known without reading it; it is no part of which bell this is.
     """
 
     topic: str
     key: int = 0
+    letter: Callable[[int], Any] | None = attrs.field(default=None, eq=False)
 
 
 class Reader(Protocol):

@@ -1,0 +1,82 @@
+"""Messages that a ring brings along: placed without being read back, and once."""
+
+import logging
+
+import pytest
+import trio
+
+from dreamwalker.house import MAIN_AGENT
+from tests.actors.house import Inside, inside
+from tests.messages_api import say
+from tests.proxy import PASS, Action, Proxy, Request, open_proxy
+
+ROUNDS = 20
+
+
+def _readings(proxy: Proxy) -> list[Request]:
+    """The requests for what waits to be placed, from now on."""
+    found: list[Request] = []
+
+    def look(request: Request) -> Action:
+        if request.runs and "placed_seq IS NULL AND withdrawn_at IS NULL ORDER BY" in request.sql:
+            found.append(request)
+        return PASS
+
+    proxy.on_request = look
+    return found
+
+
+async def _at_rest(it: Inside) -> None:
+    actor = it.house.agent(MAIN_AGENT)
+    assert actor is not None
+    while actor.busy:
+        await trio.lowlevel.checkpoint()
+
+
+async def test_a_message_is_placed_without_being_read_back(database_url: str) -> None:
+    async with open_proxy(database_url) as proxy, inside(proxy.url) as it:
+        it.api.script(say("One."), say("Two."))
+        await it.say("1")
+        await it.settled(1)
+        await _at_rest(it)
+        readings = _readings(proxy)
+        await it.say("2")
+        await it.settled(2)
+        assert await it.said() == ["1", "One.", "2", "Two."]
+        assert readings == []
+
+
+async def test_a_ring_without_a_letter_reads_what_waits(database_url: str) -> None:
+    async with open_proxy(database_url) as proxy, inside(proxy.url) as it:
+        it.api.script(say("One."))
+        await it.say("1")
+        await it.settled(1)
+        await _at_rest(it)
+        readings = _readings(proxy)
+        actor = it.house.agent(MAIN_AGENT)
+        assert actor is not None
+        actor.hear(it.home)
+        while not readings:
+            await trio.lowlevel.checkpoint()
+
+
+async def test_a_message_that_is_read_while_its_letter_comes_is_placed_once(
+    database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with inside(database_url) as it:
+        it.api.script(*(say(f"{number}.") for number in range(ROUNDS)))
+        actor = it.house.agent(MAIN_AGENT)
+        assert actor is not None
+        hear = actor.hear
+
+        async def ring() -> None:
+            hear(it.home)
+
+        for number in range(ROUNDS):
+            async with trio.open_nursery() as nursery:  # in an order that trio draws
+                nursery.start_soon(it.say, str(number))
+                nursery.start_soon(ring)
+            await it.settled(number + 1)
+        assert await it.said() == [text for number in range(ROUNDS) for text in (str(number), f"{number}.")]
+        assert not [record for record in caplog.records if "looking again" in record.message]
