@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
-.PHONY: chat serve test test-all test-rest check format lint types layers bench kill due year simulate gate lock clean
+.PHONY: chat serve test test-all test-rest check format lint types layers bench kill due year simulate mutants gate lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -22,6 +22,8 @@ test-rest: lint types layers
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "extra or slow"
 	$(MAKE) kill ROUNDS=10
 	$(MAKE) due ROUNDS=8
+	$(MAKE) simulate SCHEDULES=300 PROCESSES=10
+	$(MAKE) mutants
 	$(MAKE) gate
 	$(MAKE) bench QUICK=1
 
@@ -55,10 +57,14 @@ year: .venv/ready
 kill: .venv/ready
 	@$(BIN)/python -m tests.kill --rounds $(or $(ROUNDS),200) $(if $(SEED),--seed $(SEED))
 
-# Not yet part of `make test-all`: it still finds violations that nobody has judged.
+# Whole systems under every failure we can think of, by seed. PROCESSES of the schedules are played by real processes.
 simulate: .venv/ready
 	@$(BIN)/python -m tests.simulate --schedules $(or $(SCHEDULES),300) --processes $(or $(PROCESSES),20) \
 	    $(if $(SEED),--seed $(SEED))
+
+# Ways to break the product, each of which the simulation has to notice.
+mutants: .venv/ready
+	@$(BIN)/python -m tests.simulate.mutants
 
 gate: .venv/ready
 	@$(BIN)/python -m tests.gate
