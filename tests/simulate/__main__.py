@@ -1,7 +1,8 @@
 """`make simulate`: plays seeded schedules against whole systems, judges them, and says what struck where.
 
-One rule: it succeeds only if every schedule that was asked for ran, every kind of injection struck somewhere, and
-nothing was found; and every operation that injections are aimed at came up. A failing seed is named, and running that seed alone repeats it.
+One rule: it succeeds only if every schedule that was asked for ran, every kind of injection struck somewhere, every
+operation that they are aimed at came up, and nothing was found. A failing seed is named, and running it alone repeats
+it.
 """
 
 import argparse

@@ -59,7 +59,8 @@ SELECT (SELECT count(*) FROM messages WHERE placed_seq IS NULL AND withdrawn_at 
 
 
 _HOLDER = """
-SELECT holder = '' OR expires_at <= clock_timestamp() AS free, (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app
+SELECT holder = '' OR expires_at <= clock_timestamp() AS free,
+    (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app
 FROM dreamwalker_lease l
 """
 
@@ -182,7 +183,10 @@ async def _reached_or_settled(stage: Stage, hold: Any) -> None:
 
 
 async def settle(stage: Stage, *, wholly: bool = False) -> None:
-    """Wait until nothing is left to do. Time passes when nothing else does; `wholly`: he also decides what he is asked."""
+    """Wait until nothing is left to do. Time passes when nothing else does.
+
+    `wholly`: questions are something to do, too; else only if the schedule has an owner who decides soon.
+    """
     until = time.monotonic() + STUCK_SECONDS
     quiet = 0
     while True:
@@ -222,9 +226,7 @@ async def _losers_are_fenced(stage: Stage) -> None:
 
 
 @asynccontextmanager
-async def open_theatre(
-    database_url: str, new_life: Callable[[Stage, int, str], Life] = Life
-) -> AsyncIterator[Theatre]:
+async def open_theatre(database_url: str, new_life: Callable[[Stage, int, str], Life] = Life) -> AsyncIterator[Theatre]:
     """A theatre on a migrated database of its own. It is audited from now on."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     importlib.import_module("anthropic.resources.messages")  # it takes seconds, and no schedule shall wait for it
@@ -256,4 +258,3 @@ class complaints(logging.Handler):
 
     def __exit__(self, *_: object) -> None:
         logging.getLogger().removeHandler(self)
-

@@ -110,7 +110,7 @@ def _others(story: Story, taken: Row) -> set[str]:
 
 
 def _transcripts(story: Story) -> Iterator[str]:
-    """Entries are numbered without a gap, never changed, never empty; a message stands there as often as it has parts."""
+    """Entries are numbered without a gap, never changed, never empty."""
     seqs: defaultdict[int, list[int]] = defaultdict(list)
     for entry in story.entries:
         seqs[entry["conversation"]].append(entry["seq"])
@@ -237,6 +237,6 @@ def _attempts(story: Story) -> Iterator[str]:
 def _given_up(story: Story) -> Iterator[str]:
     """Whoever was told to stop, and did, has given the lease up if it was his."""
     last = story.leases[-1] if story.leases else None
-    if story.stage.stopped_well is not None and last is not None and last["app"] == story.stage.stopped_well.app:
-        if last["holder"]:
-            yield f"{last['app']} stopped and kept the lease"
+    stopped = story.stage.stopped_well
+    if stopped is not None and last is not None and last["app"] == stopped.app and last["holder"]:
+        yield f"{stopped.app} stopped and kept the lease"

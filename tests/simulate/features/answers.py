@@ -143,7 +143,15 @@ ANSWERS = Feature(
     judge=_judge,
     acts=_acts,
     operations=(
-        "accept", "open a run", "place", "reply", "step a run", "start fresh", "read messages", "update runs",
-        "commit: update messages", "commit: update calls",
-    ),  # fmt: skip
+        "accept",
+        "open a run",
+        "place",
+        "reply",
+        "step a run",
+        "start fresh",
+        "read messages",
+        "update runs",
+        "commit: update messages",
+        "commit: update calls",
+    ),
 )
