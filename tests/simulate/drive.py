@@ -28,7 +28,7 @@ from tests.simulate.story import read_story
 from tests.simulate.watcher import Watcher
 from tools.limits import Limits
 
-STUCK_SECONDS = 15.0
+STUCK_SECONDS = 20.0
 QUIET_SECONDS = 0.015
 WAKE_SECONDS = 0.3
 HELD_SECONDS = 0.3
@@ -36,17 +36,17 @@ SOON_STEPS, SOON_SECONDS = 8, 0.1
 
 LIMITS = Limits(
     lease_seconds=60.0,
-    renew_seconds=0.4,
-    reach_seconds=1.5,
-    idle_seconds=0.3,
-    statement_seconds=0.25,
-    transaction_seconds=0.3,
-    silent_seconds=0.5,
-    ask_seconds=5.0,
-    silence_seconds=0.4,
+    renew_seconds=0.8,
+    reach_seconds=4.0,
+    idle_seconds=0.8,
+    statement_seconds=0.7,
+    transaction_seconds=0.9,
+    silent_seconds=1.2,
+    ask_seconds=10.0,
+    silence_seconds=0.8,
     stop_seconds=0.1,
 )
-"""The product's limits, so short that a schedule need not wait for them."""
+"""The product's limits, so short that a schedule need not wait long for them, and long enough for a busy machine."""
 
 FIRST_GENERATION = "66a00000"
 
