@@ -1,8 +1,8 @@
 """`make simulate`: plays seeded schedules against whole systems, judges them, and says what struck where.
 
 One rule: it succeeds only if every schedule that was asked for ran, every kind of injection struck somewhere, every
-operation that they are aimed at came up, and nothing was found. A failing seed is named, and running it alone repeats
-it.
+operation that they are aimed at came up, and nothing was found. A failing seed is named with the command that plays
+it alone; of fewer schedules than there are kinds nobody can ask that they meet them all.
 """
 
 import argparse
@@ -47,7 +47,8 @@ class Tally:
         for name, operation, count in verdict["struck"]:
             self.struck[name][operation] += count
         if verdict["violations"]:
-            which = f"{verdict['seed']}{' (processes)' if verdict['real'] else ''}"
+            kind = "SCHEDULES=0 PROCESSES=1" if verdict["real"] else "SCHEDULES=1 PROCESSES=0"
+            which = f"{verdict['seed']} (make simulate {kind} SEED={verdict['seed']})"
             self.failed[which] = verdict["violations"]
             print(f"seed {which}:", flush=True)
             for violation in verdict["violations"][:SHOWN_VIOLATIONS]:
@@ -116,6 +117,8 @@ def main() -> int:
     print(f"{tally.lives} lives, {seconds:.0f} s, {tally.ran / seconds:.1f} schedules a second")
     never = [name for name in INJECTIONS if not tally.struck[name]]
     never += [operation for operation in AIMED_AT if not tally.met[operation]]
+    if asked < len(INJECTIONS):
+        never = []
     if never:
         print(f"these never came up: {', '.join(never)}")
     if tally.ran < asked:
