@@ -4,7 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
-.PHONY: chat serve test test-all test-rest check format lint types layers bench kill due year idle hammer simulate gate lock clean
+.PHONY: chat serve test test-all test-rest check format lint types layers bench kill due year idle hammer simulate mutants \
+    gate lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -24,6 +25,8 @@ test-rest: lint types layers
 	$(MAKE) due ROUNDS=8
 	$(MAKE) idle SECONDS=30 EVERY=3
 	$(MAKE) hammer SECONDS=10
+	$(MAKE) simulate SCHEDULES=300 PROCESSES=10
+	$(MAKE) mutants
 	$(MAKE) gate
 	$(MAKE) bench QUICK=1
 
@@ -65,10 +68,14 @@ idle: .venv/ready
 hammer: .venv/ready
 	@$(BIN)/python -m tests.simulate.hammer --clients $(or $(CLIENTS),50) --seconds $(or $(SECONDS),60)
 
-# Not yet part of `make test-all`: it still finds violations that nobody has judged.
+# Whole systems under every failure we can think of, by seed. PROCESSES of the schedules are played by real processes.
 simulate: .venv/ready
 	@$(BIN)/python -m tests.simulate --schedules $(or $(SCHEDULES),300) --processes $(or $(PROCESSES),20) \
 	    $(if $(SEED),--seed $(SEED))
+
+# Ways to break the product, each of which the simulation has to notice.
+mutants: .venv/ready
+	@$(BIN)/python -m tests.simulate.mutants
 
 gate: .venv/ready
 	@$(BIN)/python -m tests.gate

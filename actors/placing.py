@@ -87,7 +87,7 @@ class Placing:
             return False
         shown = [result_block(call, [{"type": "text", "text": DETACHED}], failed=False) for call in asked]
         writes = [calls.detach(call, text) for call, text in zip(asked, shown, strict=True)]
-        await self._steps.commit(writes, attrs.evolve(run, state="open", reason=None))
+        await self._steps.commit(writes, attrs.evolve(run, state="open", reason=None, attempt=0))
         for call, text in zip(asked, shown, strict=True):
             self.transcript.finish(attrs.evolve(call, state="detached", result=text))
         self._doorbell.remember()

@@ -255,7 +255,7 @@ async def settle(tx: Transaction, question: Question, tell: Tell, message: int |
             failed = question.kind == "act"
             await tx.write(calls.finish(call, text=tell(question, False), failed=failed, now=question.closed_at))
         if run.state == "waiting":
-            await tx.write(step(attrs.evolve(run, state="open", reason=None)))
+            await tx.write(step(attrs.evolve(run, state="open", reason=None, attempt=0)))
     elif call.state == "detached" and message is not None:
         await tx.write(_outcome(question, run, tell(question, True), message))
     for bell in inbox.changed(question.agent, question.conversation):

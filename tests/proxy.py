@@ -2,7 +2,8 @@
 
 It takes the protocol apart just enough to see requests: what the client sends up to the point where it waits for an
 answer, which is one network round trip. A script says what becomes of each. It is made of trio tasks, so it runs in
-the loop of the test, beside the `Bridge` of the very connection that it breaks.
+the loop of the test, beside the `Bridge` of the very connection that it breaks. It works on bare sockets: thousands of
+schedules go through it, and a detour for each read and write would be most of what they cost.
 
     async with open_proxy(database_url) as proxy:
         proxy.on_request = lambda request: CUT_AFTER if request.sql == "COMMIT" else PASS
@@ -25,8 +26,9 @@ For the whole of it: `delay_seconds` (per round trip, for measuring), `round_tri
 left unanswered until the door is opened), `cut_all()` (every connection drops now).
 """
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from enum import Enum, auto
 from urllib.parse import parse_qs, urlsplit
 
@@ -116,17 +118,17 @@ class Late:
         """
         assert not self.delivered
         self.delivered = True
-        kinds = bytearray()
-        with suppress(trio.BrokenResourceError, _Gone):
-            await self._server.stream.send_all(self.request.data)
-            async for kind, _ in self._server.answer(self.request.kinds):
-                kinds += kind
+        kinds, last = bytearray(), _last_of(self.request.kinds)
+        with suppress(_Gone):
+            await self._server.send(self.request.data)
+            while not any(kind in last for kind in kinds):
+                kinds += self._server.scan(await self._server.receive())
         self.forget()
         return bytes(kinds)
 
     def forget(self) -> None:
         """It never arrives: the server sees its client hang up."""
-        self._server.stream.socket.close()
+        self._server.close()
 
 
 class Proxy:
@@ -160,11 +162,20 @@ class Proxy:
         for scope in self._live:
             scope.cancel()
 
-    async def serve(self, client: trio.SocketStream) -> None:
-        """Look after one client to its end."""
+    async def serve(self, listener: socket.socket, nursery: trio.Nursery) -> None:
+        """Look after clients for ever."""
+        while True:
+            await trio.lowlevel.wait_readable(listener)
+            with suppress(BlockingIOError):
+                client, _ = listener.accept()
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                nursery.start_soon(self._look_after, _Client(client))
+
+    async def _look_after(self, client: "_Client") -> None:
+        """Serve one client to its end."""
         self.accepted += 1
         number = self.accepted
-        async with client:
+        try:
             if self._door is Door.SHUT:
                 return
             with trio.CancelScope() as scope:
@@ -172,58 +183,49 @@ class Proxy:
                 try:
                     while self._door is Door.STUCK:
                         await self._opened.wait()
-                    await self._relay(_Client(client), number)
-                except (trio.BrokenResourceError, trio.ClosedResourceError, _Gone):
-                    pass
+                    with suppress(_Gone):
+                        await self._relay(client, number)
                 finally:
                     self._live.discard(scope)
+        finally:
+            client.close()
 
     async def _relay(self, client: "_Client", number: int) -> None:
         server = _Server(await _dial(self._target))
         keep = False
         try:
-            await server.stream.send_all(await client.startup())
-            await self._answer(server, client, "Q")
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(server.speak_to, client, nursery.cancel_scope)
+                keep = await self._converse(client, server, number)
+                nursery.cancel_scope.cancel()
+        finally:
+            if not keep:
+                server.close()
+
+    async def _converse(self, client: "_Client", server: "_Server", number: int) -> bool:
+        """One request after the other, until one of the two is gone. True if the server's side shall be kept."""
+        with suppress(_Gone):
+            await server.ask(await client.startup(), "Q")
             while True:
-                kinds, sql, data = await self._next(server, client)
+                kinds, sql, data = await client.request()
                 self._requests += 1
                 request = Request(n=self._requests, connection=number, kinds=kinds, sql=sql, data=data)
-                fate, call = await self._decide(request)
+                fate, call = await self._decide(request, server)
                 if fate is Fate.LATE:
                     self.late.append(Late(request, server))
-                    keep = True
                     call()
-                    return
+                    return True
                 try:
                     await self._carry_out(fate, request, server, client)
                 finally:
                     call()
-        finally:
-            if not keep:
-                await server.stream.aclose()
+        return False
 
-    async def _next(self, server: "_Server", client: "_Client") -> tuple[str, str, bytes]:
-        """The next request. What the server says unasked meanwhile is passed on; if it hangs up, that was it."""
-        request: tuple[str, str, bytes] | None = None
-        async with trio.open_nursery() as nursery:
-
-            async def listen() -> None:
-                with suppress(trio.BrokenResourceError):
-                    await server.overhear(client)
-                nursery.cancel_scope.cancel()
-
-            nursery.start_soon(listen)
-            with suppress(trio.BrokenResourceError, _Gone):
-                request = await client.request()
-            nursery.cancel_scope.cancel()
-        if request is None:
-            raise _Gone
-        return request
-
-    async def _decide(self, request: Request) -> "tuple[Fate | Fail, Callable[[], None]]":
+    async def _decide(self, request: Request, server: "_Server") -> "tuple[Fate | Fail, Callable[[], None]]":
         action = self.on_request(request)
         if isinstance(action, Await):
-            await action.event.wait()
+            with server.silent():
+                await action.event.wait()
             action = action.then
         return (action.fate, action.call) if isinstance(action, Then) else (action, _nothing)
 
@@ -239,23 +241,14 @@ class Proxy:
             case _:
                 if self.delay_seconds:
                     await trio.sleep(self.delay_seconds)
-                await server.stream.send_all(request.data)
                 if request.kinds == "X":
+                    await server.send(request.data)
                     raise _Gone
-                await self._answer(server, None if fate is Fate.CUT_AFTER else client, request.kinds)
+                server.swallows = fate is Fate.CUT_AFTER
+                await server.ask(request.data, request.kinds)
+                self.round_trips += 1
                 if fate is Fate.CUT_AFTER:
                     raise _Gone
-
-    async def _answer(self, server: "_Server", client: "_Client | None", kinds: str) -> None:
-        answer = bytearray()
-        try:
-            async for _, message in server.answer(kinds):
-                answer += message
-        finally:  # what the server said before it hung up is passed on too
-            if client is not None and answer:
-                with trio.CancelScope(shield=True):
-                    await client.stream.send_all(answer)
-        self.round_trips += 1
 
 
 def _nothing() -> None:
@@ -266,48 +259,73 @@ class _Gone(Exception):
     """One of the two has hung up, or shall think that the other has."""
 
 
-class _Reader:
-    """Messages out of a stream of bytes."""
+class _Wire:
+    """A socket. What it has to give or can take at once is given and taken without waiting."""
 
-    def __init__(self, stream: trio.SocketStream) -> None:
-        self.stream = stream
-        self._buffer = bytearray()
+    def __init__(self, raw: socket.socket) -> None:
+        raw.setblocking(False)
+        self._raw = raw
 
-    async def take(self, count: int) -> bytes:
-        while len(self._buffer) < count:
-            chunk = await self.stream.receive_some(65536)
+    async def receive(self) -> bytes:
+        """What comes next. Raises _Gone at its end."""
+        while True:
+            try:
+                chunk = self._raw.recv(65536)
+            except BlockingIOError:
+                await trio.lowlevel.wait_readable(self._raw)
+                continue
+            except OSError:
+                raise _Gone from None
             if not chunk:
                 raise _Gone
-            self._buffer += chunk
+            return chunk
+
+    async def send(self, data: bytes) -> None:
+        """Send all of it. Raises _Gone when nobody takes it."""
+        left = memoryview(data)
+        while left:
+            try:
+                left = left[self._raw.send(left) :]
+            except BlockingIOError:
+                await trio.lowlevel.wait_writable(self._raw)
+            except OSError:
+                raise _Gone from None
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._raw.fileno() >= 0:
+            trio.lowlevel.notify_closing(self._raw)
+            self._raw.close()
+
+
+class _Client(_Wire):
+    """The side of the client."""
+
+    def __init__(self, raw: socket.socket) -> None:
+        super().__init__(raw)
+        self._buffer = bytearray()
+        self._statements: dict[bytes, str] = {}
+
+    async def _take(self, count: int) -> bytes:
+        while len(self._buffer) < count:
+            self._buffer += await self.receive()
         taken = bytes(self._buffer[:count])
         del self._buffer[:count]
         return taken
 
-    async def message(self) -> tuple[bytes, bytes]:
-        """A message's type, and all of it."""
-        head = await self.take(5)
-        return head[:1], head + await self.take(int.from_bytes(head[1:], "big") - 4)
-
-
-class _Client(_Reader):
-    """The side of the client."""
-
-    def __init__(self, stream: trio.SocketStream) -> None:
-        super().__init__(stream)
-        self._statements: dict[bytes, str] = {}
-
     async def startup(self) -> bytes:
         """The first packet, which has no type."""
-        head = await self.take(4)
-        return head + await self.take(int.from_bytes(head, "big") - 4)
+        head = await self._take(4)
+        return head + await self._take(int.from_bytes(head, "big") - 4)
 
     async def request(self) -> tuple[str, str, bytes]:
         """Types, SQL and bytes of the messages up to one that the client waits for an answer to."""
         kinds, sql, data = "", "", b""
         while not kinds or kinds[-1] not in "QSHX":
-            kind, message = await self.message()
-            kinds, data = kinds + kind.decode(), data + message
-            sql = self._sql(kind, message[5:]) or sql
+            head = await self._take(5)
+            body = await self._take(int.from_bytes(head[1:], "big") - 4)
+            kinds, data = kinds + chr(head[0]), data + head + body
+            sql = self._sql(head[:1], body) or sql
         return kinds, sql, data
 
     def _sql(self, kind: bytes, body: bytes) -> str:
@@ -326,44 +344,89 @@ class _Client(_Reader):
     async def refuse(self, code: str, message: str, status: bytes) -> None:
         fields = b"SERROR\0VERROR\0C" + code.encode() + b"\0M" + message.encode() + b"\0\0"
         error = b"E" + (len(fields) + 4).to_bytes(4, "big") + fields
-        await self.stream.send_all(error + b"Z\0\0\0\x05" + (b"E" if status == b"T" else status))
+        await self.send(error + b"Z\0\0\0\x05" + (b"E" if status == b"T" else status))
 
     async def wait_for_its_end(self) -> None:
-        while await self.stream.receive_some(65536):
-            pass
+        with suppress(_Gone):
+            while True:
+                await self.receive()
 
 
-class _Server(_Reader):
-    """The side of the server. `status` is what it said of the transaction: I none, T open, E failed."""
+class _Server(_Wire):
+    """The side of the server. `status` is what it said of the transaction: I none, T open, E failed.
 
-    def __init__(self, stream: trio.SocketStream) -> None:
-        super().__init__(stream)
+    `swallows`: what it says does not reach the client.
+    """
+
+    def __init__(self, raw: socket.socket) -> None:
+        super().__init__(raw)
         self.status = b"I"
+        self.swallows = False
+        self._rest = bytearray()
+        self._last = b""
+        self._answered = trio.Event()
+        self._may_speak: trio.Event | None = None
 
-    async def answer(self, kinds: str) -> AsyncIterator[tuple[bytes, bytes]]:
-        """The messages of the answer to a request of these types, up to the last one."""
-        last = b"TnE" if kinds.endswith("H") else b"Z"
-        while True:
-            kind, message = await self.message()
-            if kind == b"Z":
-                self.status = message[5:]
-            yield kind, message
-            if kind in last:
-                return
+    async def ask(self, data: bytes, kinds: str) -> None:
+        """Give it a request; returns when all of the answer has come, and been passed on."""
+        self._last, self._answered = _last_of(kinds), trio.Event()
+        await self.send(data)
+        await self._answered.wait()
 
-    async def overhear(self, client: _Client) -> None:
-        """Pass on what the server says unasked, until it hangs up."""
-        while chunk := await self.stream.receive_some(65536):
-            with trio.CancelScope(shield=True):
-                await client.stream.send_all(chunk)
+    async def speak_to(self, client: _Client, ended: trio.CancelScope) -> None:
+        """Pass on all that it says, asked or not, until it hangs up."""
+        with suppress(_Gone):
+            while True:
+                chunk = await self.receive()
+                if self._may_speak is not None:
+                    await self._may_speak.wait()
+                kinds = self.scan(chunk)
+                if not self.swallows:
+                    await client.send(chunk)
+                if any(kind in self._last for kind in kinds):
+                    self._answered.set()
+        if self._may_speak is not None:
+            await self._may_speak.wait()
+        ended.cancel()
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Nothing that it says, nor its end, reaches the client within the block."""
+        self._may_speak = trio.Event()
+        try:
+            yield
+        finally:
+            self._may_speak.set()
+            self._may_speak = None
+
+    def scan(self, chunk: bytes) -> bytes:
+        """The types of the messages that end in a chunk."""
+        rest, at, kinds = self._rest, 0, bytearray()
+        rest += chunk
+        while len(rest) - at > 4 and len(rest) > (end := at + int.from_bytes(rest[at + 1 : at + 5], "big")):
+            kinds.append(rest[at])
+            if rest[at] == ord("Z"):
+                self.status = bytes(rest[at + 5 : at + 6])
+            at = end + 1
+        del rest[:at]
+        return bytes(kinds)
 
 
-async def _dial(url: str) -> trio.SocketStream:
+def _last_of(kinds: str) -> bytes:
+    """The types of messages with which the answer to a request of these types ends."""
+    return b"TnE" if kinds.endswith("H") else b"Z"
+
+
+async def _dial(url: str) -> socket.socket:
     parts = urlsplit(url)
     if parts.hostname:
-        return await trio.open_tcp_stream(parts.hostname, parts.port or 5432)
+        raw = socket.create_connection((parts.hostname, parts.port or 5432))
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return raw
     settings = parse_qs(parts.query)
-    return await trio.open_unix_socket(f"{settings['host'][0]}/.s.PGSQL.{settings.get('port', ['5432'])[0]}")
+    raw = socket.socket(socket.AF_UNIX)
+    raw.connect(f"{settings['host'][0]}/.s.PGSQL.{settings.get('port', ['5432'])[0]}")
+    return raw
 
 
 @asynccontextmanager
@@ -371,14 +434,15 @@ async def open_proxy(database_url: str) -> AsyncIterator[Proxy]:
     """A proxy in front of the database at this URL, which asks for no password, on a loopback port."""
     parts = urlsplit(database_url)
     user = parts.username or parse_qs(parts.query)["user"][0]
-    async with trio.open_nursery() as nursery:
-        [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
-        port = listener.socket.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        port = listener.getsockname()[1]
         proxy = Proxy(database_url, f"postgresql://{user}@127.0.0.1:{port}{parts.path}?sslmode=disable")
-        nursery.start_soon(trio.serve_listeners, proxy.serve, [listener])
-        try:
-            yield proxy
-        finally:
-            nursery.cancel_scope.cancel()
-            for late in proxy.late:
-                late.forget()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(proxy.serve, listener, nursery)
+            try:
+                yield proxy
+            finally:
+                nursery.cancel_scope.cancel()
+                for late in proxy.late:
+                    late.forget()

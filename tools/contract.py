@@ -4,6 +4,7 @@ One rule: a tool that says nothing of itself is taken for the most dangerous one
 outside text and must not be repeated.
 """
 
+import functools
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
@@ -108,6 +109,7 @@ class Tool:
         return {"name": self.name, "description": self.description, "input_schema": _schema(self.arguments)}
 
 
+@functools.cache
 def _schema(arguments: type[Arguments]) -> dict[str, Any]:
     (made,), parts = msgspec.json.schema_components([arguments])
     schema: dict[str, Any] = parts[made["$ref"].rpartition("/")[2]]

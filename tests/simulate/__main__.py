@@ -1,7 +1,8 @@
 """`make simulate`: plays seeded schedules against whole systems, judges them, and says what struck where.
 
-One rule: it succeeds only if every schedule that was asked for ran, every kind of injection struck somewhere, and
-nothing was found. A failing seed is named, and running that seed alone repeats it.
+One rule: it succeeds only if every schedule that was asked for ran, every kind of injection struck somewhere, every
+operation that they are aimed at came up, and nothing was found. A failing seed is named with the command that plays
+it alone; of fewer schedules than there are kinds nobody can ask that they meet them all.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import attrs
 import msgspec
 
 from tests.simulate.databases import open_databases
+from tests.simulate.draw import AIMED_AT
 from tests.simulate.injections import INJECTIONS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -33,6 +35,7 @@ class Tally:
     ran: int = 0
     failed: dict[str, list[str]] = attrs.Factory(dict)
     struck: defaultdict[str, Counter[str]] = attrs.Factory(lambda: defaultdict(Counter))
+    met: Counter[str] = attrs.Factory(Counter)
     lives: int = 0
 
     def take(self, line: bytes) -> None:
@@ -40,10 +43,12 @@ class Tally:
         verdict: dict[str, Any] = msgspec.json.decode(line)
         self.ran += 1
         self.lives += verdict["lives"]
+        self.met.update(verdict["met"])
         for name, operation, count in verdict["struck"]:
             self.struck[name][operation] += count
         if verdict["violations"]:
-            which = f"{verdict['seed']}{' (processes)' if verdict['real'] else ''}"
+            kind = "SCHEDULES=0 PROCESSES=1" if verdict["real"] else "SCHEDULES=1 PROCESSES=0"
+            which = f"{verdict['seed']} (make simulate {kind} SEED={verdict['seed']})"
             self.failed[which] = verdict["violations"]
             print(f"seed {which}:", flush=True)
             for violation in verdict["violations"][:SHOWN_VIOLATIONS]:
@@ -111,8 +116,11 @@ def main() -> int:
     seconds = time.monotonic() - began
     print(f"{tally.lives} lives, {seconds:.0f} s, {tally.ran / seconds:.1f} schedules a second")
     never = [name for name in INJECTIONS if not tally.struck[name]]
+    never += [operation for operation in AIMED_AT if not tally.met[operation]]
+    if asked < len(INJECTIONS):
+        never = []
     if never:
-        print(f"these never struck: {', '.join(never)}")
+        print(f"these never came up: {', '.join(never)}")
     if tally.ran < asked:
         print(f"only {tally.ran} of {asked} schedules ran")
     for which in tally.failed:

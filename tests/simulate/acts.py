@@ -3,6 +3,7 @@
 One rule: he is patient. What gets no answer, or 503, he asks again with the same request id, until he is answered.
 """
 
+import random
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -137,3 +138,17 @@ class Limit(Act):
         answer = await stage.request("PATCH", "/api/settings", {"day_limit_dollars": self.dollars})
         if answer.status_code != 200:
             stage.violations.append(f"setting a limit was answered {answer.status_code}: {answer.text}")
+
+
+@attrs.frozen(kw_only=True)
+class Decide(Act):
+    """Answer every question that is open. Whether yes or no is drawn from the seed and the act in question."""
+
+    async def perform(self, stage: "Stage") -> None:
+        answer = await stage.request("GET", "/api/questions?state=open")
+        for question in answer.json()["questions"]:
+            yes = random.Random(f"{stage.schedule.seed} {question['act']}").random() < 0.7
+            words = {"answer": "yes" if yes else "no"}
+            decided = await stage.request("POST", f"/api/questions/{question['id']}/answer", words)
+            if decided.status_code not in (200, 409):
+                stage.violations.append(f"a decision was answered {decided.status_code}: {decided.text}")

@@ -8,9 +8,8 @@ import importlib
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -18,10 +17,10 @@ import httpx2
 import trio
 
 from tests.messages_api import MessagesApi, serve_messages_api
-from tests.simulate.acts import Act
+from tests.simulate.acts import Act, Decide
 from tests.simulate.features import FEATURES
 from tests.simulate.judges import judge
-from tests.simulate.life import LIVING
+from tests.simulate.life import LIVING, Life
 from tests.simulate.outsider import Outsider, open_outsider
 from tests.simulate.plan import Schedule
 from tests.simulate.stage import Stage
@@ -29,35 +28,39 @@ from tests.simulate.story import read_story
 from tests.simulate.watcher import Watcher
 from tools.limits import Limits
 
-STUCK_SECONDS = 15.0
-QUIET_SECONDS = 0.03
+STUCK_SECONDS = 20.0
+QUIET_SECONDS = 0.015
+WAKE_SECONDS = 0.3
 HELD_SECONDS = 0.3
 SOON_STEPS, SOON_SECONDS = 8, 0.1
 
 LIMITS = Limits(
     lease_seconds=60.0,
-    renew_seconds=0.4,
-    reach_seconds=1.5,
-    idle_seconds=0.3,
-    statement_seconds=0.25,
-    transaction_seconds=0.3,
-    silent_seconds=0.5,
-    ask_seconds=5.0,
-    silence_seconds=0.4,
+    renew_seconds=0.8,
+    reach_seconds=4.0,
+    idle_seconds=0.8,
+    statement_seconds=0.7,
+    transaction_seconds=0.9,
+    silent_seconds=1.2,
+    ask_seconds=10.0,
+    silence_seconds=0.8,
     stop_seconds=0.1,
 )
-"""The product's limits, so short that a schedule need not wait for them."""
+"""The product's limits, so short that a schedule need not wait long for them, and long enough for a busy machine."""
 
 FIRST_GENERATION = "66a00000"
 
 _LEFT = """
 SELECT (SELECT count(*) FROM messages WHERE placed_seq IS NULL AND withdrawn_at IS NULL) AS unplaced,
-    count(*) AS runs, min(retry_at) AS retry_at FROM runs WHERE state IN ('open', 'waiting')
+    (SELECT count(*) FROM questions WHERE state = 'open') AS questions,
+    count(*) AS runs, count(*) FILTER (WHERE state = 'open' OR retry_at IS NOT NULL) AS moving,
+    min(retry_at) AS retry_at FROM runs WHERE state IN ('open', 'waiting')
 """
 
 
 _HOLDER = """
-SELECT holder = '' AS free, (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app
+SELECT holder = '' OR expires_at <= clock_timestamp() AS free,
+    (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app
 FROM dreamwalker_lease l
 """
 
@@ -69,6 +72,7 @@ class Verdict:
     seed: int
     violations: tuple[str, ...]
     struck: Counter[tuple[str, str]]
+    met: Counter[str]
     seconds: float
     lives: int
 
@@ -81,11 +85,10 @@ class Theatre:
     outsider: Outsider
     api: MessagesApi
     client: httpx2.AsyncClient
-    new_life: Any = None
+    new_life: Callable[[Stage, int, str], Life]
 
     def stage(self, schedule: Schedule, limits: Limits, nursery: trio.Nursery) -> Stage:
         """A stage for one schedule. The model answers for it from now on."""
-        more = {} if self.new_life is None else {"new_life": self.new_life}
         stage = Stage(
             schedule,
             outsider=self.outsider,
@@ -94,7 +97,7 @@ class Theatre:
             database_url=self.database_url,
             limits=limits,
             nursery=nursery,
-            **more,
+            new_life=self.new_life,
         )
         self.api.answer_with(stage.on_answer)
         return stage
@@ -117,6 +120,7 @@ class Theatre:
             seed=schedule.seed,
             violations=tuple(found),
             struck=stage.struck,
+            met=stage.met,
             seconds=time.monotonic() - began,
             lives=len(stage.lives),
         )
@@ -132,9 +136,9 @@ async def _course(stage: Stage) -> None:
                 stage.soon(watcher.watch)
             for act in stage.schedule.acts:
                 await _perform(stage, act)
-            await settle(stage)
+            await settle(stage, wholly=True)
             await stage.deliver_rest()
-            await settle(stage)
+            await settle(stage, wholly=True)
             await _losers_are_fenced(stage)
             if stage.schedule.watched:
                 await watcher.judge(stage.outsider)
@@ -178,24 +182,34 @@ async def _reached_or_settled(stage: Stage, hold: Any) -> None:
             nursery.cancel_scope.cancel()
 
 
-async def settle(stage: Stage) -> None:
-    """Wait until nothing is left to do. Time passes when nothing else does."""
+async def settle(stage: Stage, *, wholly: bool = False) -> None:
+    """Wait until nothing is left to do. Time passes when nothing else does.
+
+    `wholly`: questions are something to do, too; else only if the schedule has an owner who decides soon.
+    """
     until = time.monotonic() + STUCK_SECONDS
     quiet = 0
     while True:
+        if await stage.news(QUIET_SECONDS) and time.monotonic() < until:
+            quiet = 0
+            continue
+        quiet += 1
         (left,) = await stage.outsider.rows(_LEFT)
-        if not left["unplaced"] and not left["runs"]:
-            return
+        if not left["unplaced"] and not left["moving"]:
+            if left["questions"] and (wholly or stage.schedule.decides_soon):
+                await Decide().perform(stage)
+                continue
+            if not left["runs"] or not wholly:
+                return
         if left["retry_at"] is not None and left["retry_at"] > stage.clock.now():
             stage.clock.set(left["retry_at"])
         if time.monotonic() > until:
             stage.violations.append(f"stuck with {left['unplaced']} messages and {left['runs']} runs")
             return
-        quiet = 0 if await stage.news(QUIET_SECONDS) else quiet + 1
-        if quiet > 1:
+        if quiet > 4:
             stage.clock.move(1.0)
-        if quiet > 2:
-            with trio.move_on_after(QUIET_SECONDS * 10):
+        if quiet > 8:
+            with trio.move_on_after(WAKE_SECONDS):
                 await stage.request("GET", "/api/status")
 
 
@@ -212,7 +226,7 @@ async def _losers_are_fenced(stage: Stage) -> None:
 
 
 @asynccontextmanager
-async def open_theatre(database_url: str, new_life: Any = None) -> AsyncIterator[Theatre]:
+async def open_theatre(database_url: str, new_life: Callable[[Stage, int, str], Life] = Life) -> AsyncIterator[Theatre]:
     """A theatre on a migrated database of its own. It is audited from now on."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     importlib.import_module("anthropic.resources.messages")  # it takes seconds, and no schedule shall wait for it
@@ -244,6 +258,3 @@ class complaints(logging.Handler):
 
     def __exit__(self, *_: object) -> None:
         logging.getLogger().removeHandler(self)
-
-
-FOLDER = Path(__file__).parent

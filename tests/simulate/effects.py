@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from tests.simulate.life import Life
     from tests.simulate.stage import Stage
 
-_BEGUN = "SELECT 1 FROM calls WHERE run = $1 AND turn = $2 AND position = $3"
+_BEGUN = """
+SELECT c.result IS NULL AND r.state NOT IN ('done', 'failed', 'stopped') AS open, h.app
+FROM calls c JOIN runs r ON r.id = c.run, (SELECT app FROM audit.leases ORDER BY at DESC LIMIT 1) h
+WHERE c.run = $1 AND c.turn = $2 AND c.position = $3
+"""
 
 
 @attrs.frozen(kw_only=True)
@@ -69,8 +73,11 @@ async def _effect(stage: "Stage", life: "Life", tool: str, context: ToolContext,
         await blow.before(stage, life)
     await life.awake()
     call = context.call
-    if not await stage.outsider.rows(_BEGUN, call.run, call.turn, call.position):
+    begun = await stage.outsider.rows(_BEGUN, call.run, call.turn, call.position)
+    if not begun:
         stage.violations.append(f"{tool} {key} took effect before its call had begun")
+    elif not begun[0]["open"] and begun[0]["app"] == life.app:
+        stage.violations.append(f"{tool} {key} took effect after its call or its run had ended")
     await life.awake()
     stage.effects.append(Effect(tool=tool, key=key, call=call.key, life=life.number))
     if blow is not None:

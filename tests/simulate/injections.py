@@ -25,6 +25,7 @@ Site = Literal["database", "model", "tool"]
 SLOW_SECONDS = 0.04
 ABSENT_SECONDS = 0.1
 PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 3.0
 
 
 @attrs.frozen
@@ -109,13 +110,14 @@ def _pauses(stage: "Stage", life: "Life", request: Request, *, then: str) -> Act
 
 async def _meanwhile(stage: "Stage", life: "Life", then: str) -> None:
     try:
-        if then.startswith("past"):
-            await stage.outsider.let_lease_run_out()
-        if then.endswith("replaced"):
-            await stage.replace(life, newer="older" not in then and "like" not in then, older="older" in then)
-            await stage.steps_or_seconds(6, 0.15)
-        else:
-            await trio.sleep(PAUSE_SECONDS)
+        with trio.move_on_after(LONGEST_PAUSE_SECONDS):
+            if then.startswith("past"):
+                await stage.outsider.let_lease_run_out()
+            if then.endswith("replaced"):
+                await stage.replace(life, newer="older" not in then and "like" not in then, older="older" in then)
+                await stage.steps_or_seconds(6, 0.15)
+            else:
+                await trio.sleep(PAUSE_SECONDS)
     finally:
         life.resume()
 

@@ -18,11 +18,13 @@ def judge(story: Story) -> Iterator[str]:
     """Everything that is wrong with a story, by what holds of all."""
     yield from _one_writer(story)
     yield from _every_row_in_its_commit(story)
+    yield from _asked_for(story)
     yield from _takings(story)
     yield from _transcripts(story)
     yield from _calls(story)
     yield from _requests(story)
     yield from _attempts(story)
+    yield from _given_up(story)
 
 
 # -- who wrote what
@@ -70,6 +72,20 @@ def _every_row_in_its_commit(story: Story) -> Iterator[str]:
             yield f"{write['app']} wrote {write['tab']} in a commit of {leases[0]['app']}"
 
 
+def _asked_for(story: Story) -> Iterator[str]:
+    """Every commit landed after the number that its process named when it sent it: no late copy, and no second one."""
+    claims = {life.app: life.claims for life in story.stage.lives}
+    began: set[str] = set()
+    for lease in story.leases:
+        holder, number = lease["holder"], lease["was_no"]
+        if not holder or holder != lease["was_holder"]:
+            continue
+        if number in claims[lease["app"]]:
+            began.add(holder)
+        elif holder in began:  # before that it may take the lease twice, when the first answer was lost
+            yield f"a commit of {lease['app']} landed after {number}, where it had sent none"
+
+
 def _takings(story: Story) -> Iterator[str]:
     """The lease was taken only when it could be: free, run out, or by a deploy as new; never back from who took it."""
     lost: set[str] = set()
@@ -94,7 +110,7 @@ def _others(story: Story, taken: Row) -> set[str]:
 
 
 def _transcripts(story: Story) -> Iterator[str]:
-    """Entries are numbered without a gap, never changed, never empty; a message stands there as often as it has parts."""
+    """Entries are numbered without a gap, never changed, never empty."""
     seqs: defaultdict[int, list[int]] = defaultdict(list)
     for entry in story.entries:
         seqs[entry["conversation"]].append(entry["seq"])
@@ -120,6 +136,7 @@ def _calls(story: Story) -> Iterator[str]:
         if [use["id"] for use in uses] != expected:
             yield f"tool uses of a reply have the ids {[use['id'] for use in uses]}"
         used += [f"call:{reply['run']}.{reply['turn']}.{at}" for at in range(len(uses))]
+    used += [key for key, call in story.calls.items() if call["turn"] == 0]  # what a late yes set going: see questions
     if Counter(used) != Counter(story.calls.keys()):
         yield f"calls {sorted(story.calls)} do not match the tool uses {sorted(used)}"
     for key, call in story.calls.items():
@@ -194,6 +211,8 @@ def _attempts(story: Story) -> Iterator[str]:
         other, before = last.get(run["id"], (holder, run))
         last[run["id"]] = (holder, run)
         name = f"run {run['id']} in commit {run['no']} of {write['app']}"
+        if run["retries"] >= story.stage.limits.model_tries:
+            yield f"{name} asked the model {run['retries']} times in vain, and goes on"
         if run["attempt"] > RESUMES:
             yield f"{name} was taken up {run['attempt']} times"
         if run["closed_at"] is not None:
@@ -210,3 +229,14 @@ def _attempts(story: Story) -> Iterator[str]:
             yield f"{name} counts {run['retries']} tries after {before['retries']}"
         if run["turn"] > before["turn"] and run["retries"]:
             yield f"{name} got its answer and still counts {run['retries']} tries"
+
+
+# -- how it ends
+
+
+def _given_up(story: Story) -> Iterator[str]:
+    """Whoever was told to stop, and did, has given the lease up if it was his."""
+    last = story.leases[-1] if story.leases else None
+    stopped = story.stage.stopped_well
+    if stopped is not None and last is not None and last["app"] == stopped.app and last["holder"]:
+        yield f"{stopped.app} stopped and kept the lease"

@@ -4,6 +4,8 @@ One rule: death is abrupt. First the wires are cut, then everything is cancelled
 reaches nobody. And nothing of it stays: a life is handed no object of an earlier one.
 """
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
@@ -13,11 +15,12 @@ import attrs
 import trio
 
 from dreamwalker.config import Config, read
+from dreamwalker.house import MAIN_AGENT, House
 from dreamwalker.server import serve
-from dreamwalker.system import start
+from dreamwalker.system import System, start
 from tests.proxy import CUT_BEFORE, Action, Await, Door, Proxy, Request, open_proxy
 from tests.simulate.effects import tools_of
-from tests.simulate.steps import Naming
+from tests.simulate.steps import Naming, claimed, decides
 
 if TYPE_CHECKING:
     from tests.simulate.stage import Stage
@@ -51,10 +54,14 @@ class Life:
         self.dead = False
         self.ended = trio.Event()
         self.proxy: Proxy
-        self.naming = Naming()
+        self.claims: set[int] = set()
+        """The numbers after which its commits were to come, each as it was sent."""
+        self._naming = Naming()
+        self._decided = False
         self._resumed: trio.Event | None = None
         self._scope = trio.CancelScope()
         self._stopping: trio.Event | None = None
+        self._ears: Ears | None = None
         self.stopped = False
 
     # -- what can be done to it
@@ -106,10 +113,23 @@ class Life:
             return CUT_BEFORE
         if not request.runs:
             return self.stage.passing
-        action = self.stage.on_request(self, request, self.naming(request))
+        self._note(request)
+        action = self.stage.on_request(self, request, self._naming(request))
         if self._resumed is not None and not isinstance(action, Await):
             return Await(self._resumed, action)
         return action
+
+    def _note(self, request: Request) -> None:
+        self._decided = decides(request)
+        if self._ears is not None:
+            self._ears.listen()
+        if (number := claimed(request)) is not None:
+            self.claims.add(number)
+
+    def hear(self, *, rows: bool) -> None:
+        """A doorbell was rung just now: then the newest thing that it asked of the database is a commit."""
+        if rows and not self._decided and not self.dead:
+            self.stage.violations.append(f"{self.app} rang a doorbell before the commit that it rides on")
 
     # -- its course
 
@@ -136,7 +156,7 @@ class Life:
                 self.stage.violations.append(f"{self.app} ended with {error!r}")
         finally:
             self._scope = trio.CancelScope()
-            self._stopping = None
+            self._stopping = self._ears = None
 
     def _end_abruptly(self) -> None:
         self._scope.cancel()
@@ -144,7 +164,23 @@ class Life:
 
 async def _serve(config: Config, life: Life, stage: "Stage", task_status: "trio.TaskStatus[None]") -> None:
     async with start(config, clock=stage.clock, more_tools=tools_of(stage, life)) as system:
-        life._stopping = system.stopping
+        life._stopping, life._ears = system.stopping, Ears(system, life.hear)
         async with trio.open_nursery() as nursery:
             (life.url,) = await nursery.start(partial(serve, system, host="127.0.0.1"))
             task_status.started()
+
+
+class Ears:
+    """Hears, at the very moment, the doorbells that a life's house rings for the owner's conversation."""
+
+    def __init__(self, system: System, heard: Callable[..., None]) -> None:
+        self._system, self._heard = system, heard
+        self._house: House | None = None
+        self._watches = ExitStack()
+
+    def listen(self) -> None:
+        """Listen in the house that is open now."""
+        if (house := self._system.house) is not None and house is not self._house:
+            self._house = house
+            watch = self._watches.enter_context(house.live.watch(house.homes[MAIN_AGENT]))
+            watch.ring = self._heard  # type: ignore[method-assign]

@@ -19,7 +19,7 @@ MARK = re.compile(r"#m(\d+)#")
 ANSWERED = re.compile(r"Answer to #m(\d+)#\.")
 KEY = re.compile(r"m(\d+)\.(\d+)\.(\d+)")
 SERIAL = re.compile(r"\A\[(\d+)\]")
-PIECE_CHARACTERS = 12
+PIECE_CHARACTERS = 24
 
 
 @attrs.frozen(kw_only=True)
@@ -50,7 +50,7 @@ class Turn:
         ]
         if gate is not None:
             pieces.insert(len(pieces) // 2, gate)
-        uses = [use(call.tool, call.arguments, chunk=20) for call in self.calls]
+        uses = [use(call.tool, call.arguments, chunk=40) for call in self.calls]
         blocks: tuple[Piece, ...] = (Text(pieces=tuple(pieces)), *uses, *extra)
         if same_ids:
             blocks = tuple(

@@ -54,7 +54,7 @@ SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_d
 """
 _RUN_OUT = """
 UPDATE dreamwalker_lease SET expires_at = clock_timestamp() - interval '1 second'
-WHERE id = (SELECT id FROM dreamwalker_lease WHERE id = 1 FOR UPDATE SKIP LOCKED)
+WHERE id = (SELECT id FROM dreamwalker_lease WHERE id = 1 FOR UPDATE SKIP LOCKED) RETURNING id
 """
 
 
@@ -93,8 +93,9 @@ class Outsider:
         await self.run("".join(f"DELETE FROM {name};" for name in tables) + _FREE)
 
     async def let_lease_run_out(self) -> None:
-        """As if its time had passed; unless its row is held just now."""
-        await self.run(_RUN_OUT)
+        """As if its time had passed. Waits for its row: whoever was frozen with it is ended by the database."""
+        while not await self.rows(_RUN_OUT):
+            await trio.sleep(0.02)
 
 
 @asynccontextmanager

@@ -10,20 +10,20 @@ from collections.abc import Mapping
 import attrs
 
 from tests.simulate.acts import Act, When
-from tests.simulate.injections import INJECTIONS
+from tests.simulate.injections import INJECTIONS, Site
 from tests.simulate.model import Rounds
 
-OPERATIONS = {
+Operations = Mapping[Site, tuple[str, ...]]
+
+OPERATIONS: Operations = {
     "database": (
-        "accept", "open a run", "place", "reserve", "reply", "reply with calls", "result", "settle", "step a run",
-        "renew", "begin", "take the lease", "commit: take the lease", "read messages", "read entries", "start fresh",
-        "commit: insert agents", "commit: insert settings", "commit: update calls", "commit: update messages",
-        "commit: update runs", "look after a loss", "give the lease up",
+        "renew", "begin", "take the lease", "commit: take the lease", "look after a loss", "give the lease up",
+        "read entries", "insert agents", "commit: insert agents",
     ),
     "model": ("answer", "answer with calls"),
     "tool": ("post_letter", "dig_hole", "look_up"),
 }  # fmt: skip
-"""What an injection may be aimed at by name, so that rare operations are met too, and those that write most of all."""
+"""What an injection may be aimed at by name, besides the operations of features: so that what is rare is met too."""
 
 
 @attrs.frozen(kw_only=True)
@@ -45,13 +45,15 @@ class Schedule:
     blows: tuple[Blow, ...]
     watched: bool
     stops_in_the_end: bool
+    decides_soon: bool
+    """Whether the owner decides what he is asked as soon as all else is quiet, or only in the end."""
 
     def succession(self, generation: str, chance: random.Random) -> str:
         """The generation of the instance that follows one that died."""
         return generation
 
 
-def aim(name: str, chance: random.Random) -> Blow:
+def aim(name: str, chance: random.Random, operations: Operations) -> Blow:
     """Where an injection strikes."""
     site = INJECTIONS[name].site
     if INJECTIONS[name].at:
@@ -59,14 +61,14 @@ def aim(name: str, chance: random.Random) -> Blow:
     if site == "database" and chance.random() < 0.35:
         return Blow(name=name, at=None, nth=chance.randrange(1, 90))
     if site == "database" or chance.random() < 0.3:
-        return Blow(name=name, at=chance.choice(OPERATIONS[site]), nth=chance.choice((1, 1, 1, 2, 3)))
+        return Blow(name=name, at=chance.choice(operations[site]), nth=chance.choice((1, 1, 1, 2, 3)))
     return Blow(name=name, at=None, nth=chance.choice((1, 1, 2, 3)))
 
 
-def blows(seed: int, chance: random.Random, names: tuple[str, ...]) -> tuple[Blow, ...]:
+def blows(seed: int, chance: random.Random, names: tuple[str, ...], operations: Operations) -> tuple[Blow, ...]:
     """One kind by turns, so that neighbouring seeds meet them all, and up to three more."""
     chosen = [names[seed % len(names)], *chance.choices(names, k=chance.choice((0, 0, 1, 1, 2, 3)))]
-    return tuple(aim(name, chance) for name in chosen)
+    return tuple(aim(name, chance, operations) for name in chosen)
 
 
 def when(chance: random.Random) -> When:

@@ -8,20 +8,22 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import trio
 
 from tests.kill.server import free_port
 from tests.simulate.life import Life
+from tests.simulate.nest import Fork, Nest
 from tools.limits import Limits
 
+if TYPE_CHECKING:
+    from tests.simulate.stage import Stage
+
 LISTENS_SECONDS = 30.0
-ROOT = Path(__file__).parent.parent.parent
 
 REAL_LIMITS = Limits(
     renew_seconds=2.0,
@@ -39,9 +41,12 @@ REAL_LIMITS = Limits(
 
 
 class Process(Life):
-    """A life that is a process."""
+    """A life that is a process, forked by a nest."""
 
-    _process: trio.Process | None = None
+    def __init__(self, nest: Nest, stage: "Stage", number: int, generation: str) -> None:
+        super().__init__(stage, number, generation)
+        self._nest = nest
+        self._process: Fork | None = None
 
     def stop(self) -> None:
         super().stop()
@@ -59,21 +64,17 @@ class Process(Life):
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: int) -> None:
-        if self._process is not None and self._process.returncode is None:
-            os.kill(self._process.pid, number)
+        if self._process is not None:
+            self._process.signal(number)
 
     async def _live(self, environ: dict[str, str], task_status: "trio.TaskStatus[None]") -> None:
         port = free_port()
-        with tempfile.TemporaryDirectory() as home, (Path(home) / "log").open("wb+") as log:
+        with tempfile.TemporaryDirectory() as home:
+            log = Path(home) / "log"
+            log.touch()
             more = {"PATH": os.environ.get("PATH", os.defpath), "HOME": home, "DREAMWALKER_HOME": home}
-            self._process = await trio.lowlevel.open_process(
-                [sys.executable, "-m", "dreamwalker", "serve", "--port", str(port)],
-                env=environ | more | _limits_of(self.stage.limits),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=ROOT,
-            )
+            environ = environ | more | _limits_of(self.stage.limits)
+            self._process = await self._nest.fork(["serve", "--port", str(port)], environ, log)
             try:
                 await self._listens(port)
                 self.url = f"http://127.0.0.1:{port}"
@@ -83,12 +84,12 @@ class Process(Life):
                 self._signal(signal.SIGKILL)
                 with trio.CancelScope(shield=True):
                     await self._process.wait()
-            self._judge(code, (Path(home) / "log").read_text(errors="replace"))
+            self._judge(code, log.read_text(errors="replace"))
 
     async def _listens(self, port: int) -> None:
         assert self._process is not None
         with trio.fail_after(LISTENS_SECONDS):
-            while self._process.returncode is None:
+            while self._process.code is None:
                 with socket.socket() as probe:
                     if probe.connect_ex(("127.0.0.1", port)) == 0:
                         return

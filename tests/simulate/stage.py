@@ -17,7 +17,7 @@ from tests.hand_clock import HandClock
 from tests.messages_api import Gate, MessagesApi
 from tests.messages_api import Request as Asked
 from tests.messages_api.replies import HangUp, Reply
-from tests.proxy import PASS, Action, Late, Request
+from tests.proxy import PASS, Action, Door, Late, Request
 from tests.simulate.acts import Say
 from tests.simulate.effects import Effect
 from tests.simulate.injections import INJECTIONS, Injection, OnAnswer, OnRequest
@@ -72,7 +72,7 @@ class Stage:
         database_url: str,
         limits: Limits,
         nursery: trio.Nursery,
-        new_life: "Callable[[Stage, int, str], Life]" = Life,
+        new_life: "Callable[[Stage, int, str], Life]",
     ) -> None:
         self.schedule, self.outsider, self.api, self.database_url = schedule, outsider, api, database_url
         self.limits = self.times = limits
@@ -86,8 +86,12 @@ class Stage:
         self.stopped: set[int] = set()
         self.effects: list[Effect] = []
         self.turns: list[Turn] = []
+        self.met: Counter[str] = Counter()
+        """How often each operation came up."""
         self.struck: Counter[tuple[str, str]] = Counter()
         self.violations: list[str] = []
+        self.stopped_well: Life | None = None
+        """Who was told to stop in the end, and did, with the database there all the while."""
         self._plans: dict[int, Rounds] = dict(schedule.plans)
         self._armed = [_Armed(blow.name, blow.at, blow.nth, INJECTIONS[blow.name].times) for blow in schedule.blows]
         self._client, self._nursery, self._new_life = client, nursery, new_life
@@ -102,6 +106,7 @@ class Stage:
     def meet(self, site: str, operation: str, life: Life) -> Any:
         """What strikes at this step, if anything does."""
         self._steps += 1
+        self.met[operation] += 1
         self._news.set()
         self._news = trio.Event()
         for armed in self._armed:
@@ -321,8 +326,11 @@ class Stage:
             life.resume()
         if self.schedule.stops_in_the_end and not self.current.dead:
             self.current.stop()
+            reached = self.current.proxy.door is Door.OPEN
             with trio.move_on_after(2):
                 await self.current.ended.wait()
+                if reached and not any(operation == "give the lease up" for _, operation in self.struck):
+                    self.stopped_well = self.current
         for life in self.lives:
             life.kill()
         for life in self.lives:

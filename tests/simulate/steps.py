@@ -10,6 +10,7 @@ from tests.proxy import Request
 _WHAT = re.compile(r"'DW00\d', '((?:[^']|'')*)'\)")
 _INTO = re.compile(r"\b(INSERT INTO|UPDATE|DELETE FROM)\s+(\w+)")
 _FROM = re.compile(r"\bFROM\s+(\w+)")
+_BEGINS_AFTER = re.compile(r"\bcommit_no = (\d+)")
 
 COMPOSED = (
     ("accept the message", "accept"),
@@ -67,3 +68,31 @@ def _plain(sql: str) -> str:
         return "look after a loss"
     found = _FROM.search(sql)
     return f"read {found[1]}" if found else "read"
+
+
+def decides(request: Request) -> bool:
+    """Whether a commit is known to have landed once this is answered: it is one, or looks after one."""
+    return request.sql.startswith(("WITH fence", "COMMIT", "SELECT holder, commit_no"))
+
+
+def claimed(request: Request) -> int | None:
+    """The number after which a request wants its commit to come; None if it does not begin one."""
+    if request.sql.startswith("WITH fence"):
+        return int.from_bytes(_parameters(request.data)[1], "big")
+    found = _BEGINS_AFTER.search(request.sql) if request.sql.startswith("BEGIN") else None
+    return None if found is None else int(found[1])
+
+
+def _parameters(data: bytes) -> list[bytes]:
+    """The values that a Bind message carries. It is the first of its request, or follows a Parse."""
+    while data[0] != ord("B"):
+        data = data[1 + int.from_bytes(data[1:5], "big") :]
+    rest = data[5:].split(b"\0", 2)[2]  # after the names of portal and statement
+    rest = rest[2 + 2 * int.from_bytes(rest[:2], "big") :]  # after the formats
+    values = []
+    count, rest = int.from_bytes(rest[:2], "big"), rest[2:]
+    for _ in range(count):
+        size = int.from_bytes(rest[:4], "big", signed=True)
+        values.append(rest[4 : 4 + max(size, 0)])
+        rest = rest[4 + max(size, 0) :]
+    return values

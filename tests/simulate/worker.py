@@ -6,12 +6,15 @@ One rule: whatever befalls the worker itself is its end, and whoever counts its 
 import argparse
 import json
 import sys
+from contextlib import AsyncExitStack
 from functools import partial
 
 import trio
 
 from tests.simulate.draw import draw
 from tests.simulate.drive import LIMITS, Verdict, open_theatre
+from tests.simulate.life import Life
+from tests.simulate.nest import open_nest
 from tests.simulate.plan import Blow
 from tests.simulate.process import REAL_LIMITS, Process
 
@@ -25,6 +28,7 @@ def line_of(verdict: Verdict, *, real: bool) -> str:
             "real": real,
             "violations": verdict.violations,
             "struck": struck,
+            "met": verdict.met,
             "seconds": verdict.seconds,
             "lives": verdict.lives,
         }
@@ -33,7 +37,9 @@ def line_of(verdict: Verdict, *, real: bool) -> str:
 
 async def work(database_url: str, seeds: range, *, real: bool, strike: Blow | None, until_found: bool) -> None:
     """Play these schedules, or up to the first that shows something wrong."""
-    async with open_theatre(database_url, Process if real else None) as theatre:
+    async with AsyncExitStack() as stack:
+        new_life = partial(Process, await stack.enter_async_context(open_nest())) if real else Life
+        theatre = await stack.enter_async_context(open_theatre(database_url, new_life))
         for seed in seeds:
             schedule = draw(seed, real=real, strike=strike)
             verdict = await theatre.play(schedule, REAL_LIMITS if real else LIMITS)

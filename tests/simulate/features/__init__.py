@@ -9,7 +9,8 @@ from tests.simulate.features.feature import Feature
 from tests.simulate.features.letters import LETTERS
 from tests.simulate.features.money import MONEY
 from tests.simulate.features.notes import NOTES
+from tests.simulate.features.questions import QUESTIONS
 
-FEATURES: tuple[Feature, ...] = (ANSWERS, NOTES, LETTERS, MONEY)
+FEATURES: tuple[Feature, ...] = (ANSWERS, NOTES, QUESTIONS, LETTERS, MONEY)
 
 __all__ = ["FEATURES", "Feature"]

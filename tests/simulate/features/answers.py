@@ -1,12 +1,13 @@
 """Answers: every accepted message is answered exactly once and in order, or its run ended with a reason."""
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator
 
 from tests.simulate.acts import Act, Fresh, SayAgain, SayOtherwise, Stop, Withdraw
 from tests.simulate.features.feature import Feature
-from tests.simulate.model import ANSWERED, SERIAL
+from tests.simulate.model import ANSWERED, MARK, SERIAL
 from tests.simulate.outsider import Row
 from tests.simulate.plan import when
 from tests.simulate.story import Story, text_of
@@ -41,6 +42,7 @@ def _judge(story: Story) -> Iterator[str]:
     yield from _answered(story)
     yield from _ended(story)
     yield from _whole_replies(story)
+    yield from _fresh(story)
 
 
 def _placed(story: Story) -> Iterator[str]:
@@ -125,9 +127,31 @@ def _whole_replies(story: Story) -> Iterator[str]:
             yield f"answer {serial} of the model stands there {count} times"
 
 
+def _fresh(story: Story) -> Iterator[str]:
+    """What was asked after a fresh context holds nothing of what was said before it."""
+    lines = [row["placed_seq"] for row in story.tables["messages"] if row["kind"] == "fresh" and row["placed_seq"]]
+    rows = {number: row for number in story.said if (row := story.message(number)) is not None}
+    for asked in story.asked:
+        marks = {int(mark) for mark in MARK.findall(json.dumps(asked.json and asked.json["messages"]))}
+        placed = [rows[mark]["placed_seq"] for mark in marks if mark in rows and rows[mark]["placed_seq"]]
+        if any(min(placed) < line < max(placed) for line in lines if placed):
+            yield f"a request held the messages {sorted(marks)}, between which a fresh context was asked for"
+
+
 ANSWERS = Feature(
     name="answers",
     judge=_judge,
     acts=_acts,
-    operations=("accept", "open a run", "place", "reply", "start fresh", "update messages", "update runs"),
+    operations=(
+        "accept",
+        "open a run",
+        "place",
+        "reply",
+        "step a run",
+        "start fresh",
+        "read messages",
+        "update runs",
+        "commit: update messages",
+        "commit: update calls",
+    ),
 )

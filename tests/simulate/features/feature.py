@@ -19,8 +19,8 @@ class Feature:
     """A workload and its judge.
 
     `calls` makes the call that a plan has under a key (`m3.0.1`); several makers take turns by chance. `acts` makes
-    what the owner does besides talking, given the numbers of his messages; acts are mixed in by chance, those of a tuple
-    kept together.
+    what the owner does besides talking, given the numbers of his messages; acts are mixed in by chance, those of a
+    tuple kept together.
     `judge` says in words what is wrong with a story. `outside`: its calls need the fast variant's tools.
     `operations` names requests to the database that injections are aimed at.
     """

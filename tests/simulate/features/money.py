@@ -53,4 +53,4 @@ def _judge(story: Story) -> Iterator[str]:
         yield f"{unsettled} reservations were never settled, and less struck"
 
 
-MONEY = Feature(name="money", judge=_judge, acts=_acts, operations=("reserve", "settle"))
+MONEY = Feature(name="money", judge=_judge, acts=_acts, operations=("reserve", "settle", "commit: insert settings"))

@@ -32,10 +32,11 @@ def _judge(story: Story) -> Iterator[str]:
         if call["tool"] != "write_note" or call["result"] is None:
             continue
         said = text_of(call["result"]["content"])
-        if not call["failed"] and key not in made_by:
+        wrote = call["state"] == "finished" and not call["failed"]
+        if wrote and key not in made_by:
             yield f"{key} says {said!r}, and nothing is written"
-        if call["failed"] and key in made_by:
-            yield f"{key} failed with {said!r}, and wrote its note"
+        if not wrote and key in made_by:
+            yield f"{key} is {call['state']} with {said!r}, and wrote its note"
     if orphans := made_by.keys() - story.calls.keys():
         yield f"notes were written by no call: {orphans}"
     heads = {note["id"]: note["version"] for note in story.tables["notes"]}
