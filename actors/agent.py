@@ -4,30 +4,32 @@ One rule: it keeps nothing that rows don't say. When it starts it looks at every
 and a lost or doubled doorbell changes nothing.
 """
 
-import logging
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import assert_never
+from typing import Protocol, assert_never
 
 import attrs
 import trio
 
-from storage import inbox, runs
-from storage.errors import NotAsExpected, StoreBusy, StoreClosed
+from storage import inbox
 from storage.records import Agent, Message, Run
-from storage.text import dumps
 
-from .converse import STOPPED_CALL, Conversing
-from .live import InFlight
-from .mailbox import Mailbox, Reply
-from .steps import Means
-from .store import FATAL
-from .supervisor import first_of, unwrap
-
-log = logging.getLogger("dreamwalker.agent")
+from . import steps
+from .converse import Conversing
+from .driving import StopRun, ending, judge
+from .mailbox import Mailbox
+from .supervisor import unwrap
 
 EVERYWHERE = 0
 """The key of a ring that means all conversations: money, credentials or a setting changed."""
+
+
+class Means(steps.Means, Protocol):
+    """What an agent works with."""
+
+    async def halt_workers(self, run: int) -> None:
+        """Stop the work of the workers that a run set to work; what becomes of them is committed with its end."""
+        ...
 
 
 @attrs.frozen
@@ -35,16 +37,6 @@ class Look:
     """There may be something to do in a conversation."""
 
     conversation: int
-
-
-@attrs.frozen
-class StopRun:
-    """End a run now; the reply is the run as it stands then, None if there is no such run."""
-
-    run: int
-    conversation: int
-    reason: str
-    reply: Reply[Run | None]
 
 
 AgentMessage = Look | StopRun
@@ -139,7 +131,7 @@ class AgentActor:
                             work.conversing = self._kept.pop(conversation, None) or await self._load(conversation)
                             await work.conversing.work()
                         except Exception as raised:
-                            failures += self._judge(conversation, unwrap(raised))
+                            failures += judge(conversation, unwrap(raised))
                         else:
                             if not work.conversing.stale:
                                 self._keep(conversation, work.conversing)
@@ -148,18 +140,6 @@ class AgentActor:
         finally:
             self._working.pop(conversation, None)
             work.ended.set()
-
-    def _judge(self, conversation: int, error: Exception) -> int:
-        """Raise what is about the house; else log it and say whether it counts as a failure of the conversation."""
-        if (about_house := first_of(error, (*FATAL, StoreBusy, StoreClosed))) is not None:
-            raise about_house
-        if isinstance(error, NotAsExpected) or (
-            isinstance(error, ExceptionGroup) and error.split(NotAsExpected)[1] is None
-        ):  # calls side by side meet it together
-            log.info("conversation %d changed meanwhile (%s): looking again", conversation, error)
-            return 0
-        log.error("conversation %d failed", conversation, exc_info=error)
-        return 1
 
     async def _load(self, conversation: int) -> Conversing:
         return await Conversing.load(self._means, self._record, conversation)
@@ -170,7 +150,7 @@ class AgentActor:
             self._kept.popitem(last=False)
 
     async def _stop(self, nursery: trio.Nursery, message: StopRun) -> None:
-        """End a run: first what works on it, then the run itself in one commit."""
+        """End a run: first what works on it, its workers too, then the run itself in one commit."""
         conversation, means = message.conversation, self._means
         self._stopping.add(conversation)
         try:
@@ -180,28 +160,9 @@ class AgentActor:
                     label = work.conversing.transcript.label
                 work.scope.cancel()
                 await work.ended.wait()
+            await means.halt_workers(message.run)
             self._kept.pop(conversation, None)
-            ended = await means.store.ask(
-                runs.End(
-                    run=message.run,
-                    agent=self.name,
-                    state="stopped",
-                    reason=message.reason,
-                    result_text=STOPPED_CALL,
-                    now=means.clock.now(),
-                    partial=_partial(flight, message.run),
-                    partial_seq=0 if flight is None else flight.seq,
-                    label=label,
-                )
-            )
-            message.reply.send(ended)
+            message.reply.send(await means.store.ask(ending(means, self.name, message, flight, label)))
         finally:
             self._stopping.discard(conversation)
         self._look(nursery, conversation)
-
-
-def _partial(flight: InFlight | None, run: int) -> str | None:
-    """The text that was being written, as content blocks, if there is any to keep."""
-    if flight is None or flight.run != run or not flight.text.strip():
-        return None
-    return dumps([{"type": "text", "text": flight.text}])

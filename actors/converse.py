@@ -54,9 +54,14 @@ class Conversing:
         made = cls(means, agent, Transcript(await means.store.ask(Load(id))))
         if (run := made.transcript.run) is not None:
             run = await made._performing.hear(run)
-            if run.state == "open":
+            if run.state == "open" and not made._only_waits():
                 await made._take_up(run)
         return made
+
+    def _only_waits(self) -> bool:
+        """Whether the run just waits for workers: taking it up again is no try to get on, so it can't be in vain."""
+        unfinished = [self._steps.toolbox.find(call.tool) for call in self.transcript.unfinished("begun")]
+        return bool(unfinished) and all(tool is not None and tool.detachable for tool in unfinished)
 
     async def _take_up(self, run: Run) -> None:
         if run.attempt >= self._means.limits.resumes:

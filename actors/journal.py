@@ -86,6 +86,7 @@ def context(means: Means, call: Call, *, run: Run, agent: str, label: int) -> To
         hops=run.hops,
         label=label,
         now=means.clock.now(),
+        clock=means.clock.now,
         zone=means.zone,
         ask=means.store.ask,
         next_id=means.store.next_id,

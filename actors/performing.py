@@ -4,12 +4,18 @@ One rule: what the owner was asked about is done as he was shown it, after his y
 still as it was.
 """
 
+from typing import Literal
+
 import attrs
 import trio
 
 from storage import inbox, questions
 from storage.answers import FinishApproved
+from storage.calls import detach, result_block
+from storage.operation import Bell, Write
 from storage.records import Call, Question, Run
+from storage.runs import WORKERS
+from tools.delegate import DETACHED
 from tools.questions import CHANGED
 from tools.toolbox import Outcome
 
@@ -26,6 +32,7 @@ class Performing:
         self._means, self._steps, self._doorbell = means, steps, doorbell
         self._toolbox, self.transcript = steps.toolbox, steps.transcript
         self._begun_here: set[str] = set()
+        self._scopes: dict[int, trio.CancelScope] = {}
         self._questions: dict[int, Question] = {}
 
     def begun(self, calls: tuple[Call, ...]) -> None:
@@ -51,37 +58,45 @@ class Performing:
 
     async def perform(self, calls: list[Call]) -> None:
         """Carry out calls that have begun."""
-        scopes = {call.position: trio.CancelScope() for call in calls}
-        stoppable = [scopes[call.position] for call in calls if self._stoppable(call)]
+        self._scopes = {call.position: trio.CancelScope() for call in calls}
+        stoppable = [call for call in calls if self._is(call, "stoppable")]
+        detachable = [call for call in calls if self._is(call, "detachable")]
         async with trio.open_nursery() as nursery:
-            if stoppable:
-                nursery.start_soon(self._heed_interrupts, stoppable)
+            if stoppable or detachable:
+                nursery.start_soon(self._heed_messages, stoppable, detachable)
             async with trio.open_nursery() as side_by_side:
                 for call in calls:
-                    side_by_side.start_soon(self._call, call, scopes[call.position])
+                    side_by_side.start_soon(self._call, call, self._scopes[call.position])
             nursery.cancel_scope.cancel()
 
-    async def _heed_interrupts(self, scopes: list[trio.CancelScope]) -> None:
-        """Stop what can be stopped when the owner sends a message that says so."""
+    async def _heed_messages(self, stoppable: list[Call], detachable: list[Call]) -> None:
+        """Go on without what may take long when somebody writes; stop what can be stopped if he says so."""
+        looked = not detachable  # what came while nobody looked would wait behind them
         while True:
-            await self._doorbell.wait()
+            if looked:
+                await self._doorbell.wait()
+            looked = True
             waiting = await self._means.store.ask(inbox.Unplaced(self._steps.id))
             if any(message.interrupt for message in waiting):
-                for scope in scopes:
-                    scope.cancel()
-                return
+                self._leave_off(stoppable)
+            if any(message.kind != "notice" for message in waiting):
+                self._leave_off(detachable)
 
-    def _stoppable(self, call: Call) -> bool:
+    def _leave_off(self, calls: list[Call]) -> None:
+        for call in calls:
+            self._scopes[call.position].cancel()
+
+    def _is(self, call: Call, what: Literal["stoppable", "detachable"]) -> bool:
         tool = self._toolbox.find(call.tool)
-        return tool is not None and tool.stoppable
+        return tool is not None and bool(getattr(tool, what))
 
-    async def _call(self, call: Call, interrupted: trio.CancelScope) -> None:
+    async def _call(self, call: Call, left_off: trio.CancelScope) -> None:
         last, run = self.transcript.last, self.transcript.run
         assert last is not None and run is not None
         question = self._questions[call.question] if call.question is not None else None
         assert question is None or question.approved, "nothing that was asked about begins without a yes"
-        outcome = journal.interrupted(call)
-        with interrupted:
+        outcome = None
+        with left_off:
             outcome = await journal.perform(
                 self._means,
                 self._toolbox,
@@ -92,25 +107,35 @@ class Performing:
                 begun_here=call.key in self._begun_here,
                 approved=question,
             )
-        if question is not None and question.thing is not None:
-            await self._finish_approved(call, question, outcome)
+        if outcome is None and self._is(call, "detachable"):
+            await self._detach(call)
+        elif question is not None and question.thing is not None:
+            await self._finish_approved(call, question, outcome or journal.interrupted(call))
         else:
-            await self._finish(call, outcome)
+            await self._finish(call, outcome or journal.interrupted(call))
+
+    async def _detach(self, call: Call) -> None:
+        """Go on without the outcome of a call. Whoever works for it hears that nobody waits for it any more."""
+        shown = result_block(call, [{"type": "text", "text": DETACHED}], failed=False)
+        await self._commit(
+            attrs.evolve(call, state="detached", result=shown), [detach(call, shown)], (Bell(WORKERS),), outside=False
+        )
 
     async def _finish(self, call: Call, outcome: Outcome) -> None:
         now = self._means.clock.now()
-        finished = journal.finished(call, outcome, now)
-        self.transcript.finish(finished)
+        writes = [journal.finish(call, outcome, now), *outcome.writes]
+        await self._commit(journal.finished(call, outcome, now), writes, outcome.bells, outside=outcome.outside)
+
+    async def _commit(self, ended: Call, writes: list[Write], bells: tuple[Bell, ...], *, outside: bool) -> None:
+        """Commit that a call has a result, with the money for what follows if it is the last one."""
+        self.transcript.finish(ended)
         assert self.transcript.run is not None
-        writes, run = (
-            [journal.finish(call, outcome, now), *outcome.writes],
-            attrs.evolve(self.transcript.run, attempt=0),
-        )
+        run = attrs.evolve(self.transcript.run, attempt=0)
         if self.transcript.unfinished():
-            no = await self._steps.commit(writes, run, outcome.bells)
+            no = await self._steps.commit(writes, run, bells)
         else:
-            no = await self._steps.commit_asking(writes, run, bells=outcome.bells)
-        self.transcript.finish(attrs.evolve(finished, no=no, label=no if outcome.outside else 0))
+            no = await self._steps.commit_asking(writes, run, bells=bells)
+        self.transcript.finish(attrs.evolve(ended, no=no, label=no if outside else 0))
 
     async def _finish_approved(self, call: Call, question: Question, outcome: Outcome) -> None:
         """Commit what the owner said yes to, unless what it changes is another by now."""

@@ -4,6 +4,7 @@ One rule: nothing is placed while a call has no result, and all that is shown of
 """
 
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import attrs
 
@@ -18,6 +19,8 @@ from . import journal
 from .doorbell import Doorbell
 from .request import entries_of, opens_run, sets_going
 from .steps import Means, Steps
+
+UTC = ZoneInfo("UTC")
 
 
 class Placing:
@@ -174,7 +177,7 @@ class Placing:
             seq=self.transcript.last_seq + 1,
             run=run,
             now=now,
-            zone=means.zone,
+            zone=UTC if self.transcript.conversation.kind == "worker" else means.zone,  # where he lives is his own
             redactor=means.redactor,
             limits=means.limits,
         )

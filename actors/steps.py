@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import attrs
 
-from storage import calls, inbox, runs
+from storage import calls, inbox, runs, workers
 from storage.answers import Reply
 from storage.errors import OverBudget
 from storage.operation import Bell, Commit, Write
@@ -95,7 +95,10 @@ class Steps:
             self.reservation = None
             tomorrow = journal.next_day(self._means.clock.now(), self._means.zone)
             waiting = attrs.evolve(run, state="waiting", retry_at=tomorrow, reason=journal.over_limit(over))
-            return await self.commit(writes, waiting, bells, opening=opening)
+            no = await self.commit(writes, waiting, bells, opening=opening)
+            if self.transcript.conversation.kind == "worker":  # whoever delegated hears of it now, not tomorrow
+                await self.end_early("failed", journal.over_limit(over), (workers.cut_short(self.id, "money"),))
+            return no
         self.reservation = reservation
         return no
 

@@ -29,6 +29,7 @@ from actors.supervisor import (
     Strategy,
     Supervisor,
 )
+from actors.worker import Workers
 from storage import answers, inbox, pushes, runs, things
 from storage.conversations import Agents, EnsureAgent
 from storage.operation import Bell, Write
@@ -37,6 +38,7 @@ from storage.settings import Set, Settings
 from storage.waking import Found, Look
 from tools.card import card
 from tools.contract import Tool
+from tools.delegate import delegate
 from tools.history import HISTORY_TOOLS
 from tools.jobs import JOB_TOOLS
 from tools.limits import Limits
@@ -95,6 +97,7 @@ class House:
         self.homes: dict[str, int] = {}
         """The home conversation of each agent."""
         self._actors: dict[str, AgentActor] = {}
+        self.workers = Workers(self, lambda name: self.agents[name], self._employ)
         self.pushes = Outbox(
             redactor=furnishing.redactor, snooze_minutes=lambda: self.chosen.snooze_minutes, limits=furnishing.limits
         )
@@ -124,10 +127,16 @@ class House:
         return self._furnishing.redactor()
 
     def tools(self, conversation_kind: str) -> tuple[Tool, ...]:
-        """Every tool of a kind of conversation. A job's run has none that reads anything outside its job."""
-        if conversation_kind == "job":
-            return ()
-        tools = (*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS, ASK_OWNER)
+        """Every tool of a kind of conversation.
+
+        A job's run has none that reads anything outside its job; a worker's, none that reads or changes what is here.
+        """
+        match conversation_kind:
+            case "job":
+                return (delegate(self.workers),)
+            case "worker":
+                return ()
+        tools = (*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS, delegate(self.workers), ASK_OWNER)
         return (*tools, *self._furnishing.more_tools)
 
     def toolbox(self, conversation_kind: str) -> Toolbox:
@@ -142,6 +151,13 @@ class House:
     def push_of(self, question: Question, again: bool) -> tuple[Write, ...]:
         """The push that tells of a question; `again`: a second time."""
         return self.pushes.question(question, card(question, self.zone).text, self.clock.now(), again=again)
+
+    async def halt_workers(self, run: int) -> None:
+        """Stop the work of those that a run set to work."""
+        await self.workers.halt(run)
+
+    async def clean(self, conversation: int) -> None:
+        """Leave nothing of a worker's behind."""
 
     # -- for the doors
 
@@ -178,6 +194,7 @@ class House:
         """Tell every agent to try again what waits: money, credentials or a setting changed."""
         for actor in self._actors.values():
             actor.mailbox.ring(EVERYWHERE)
+        self.workers.nudge()
 
     # -- its life
 
@@ -207,6 +224,7 @@ class House:
             fatal=FATAL,
             on_event=_log,
         )
+        self._employer = agents
         root = Supervisor(
             (
                 Child(name="storage", start=opened, restart=Restart.PERMANENT, stop_seconds=0.0),
@@ -239,9 +257,13 @@ class House:
             self.agents[agent.name] = agent
             actor = self._actors[agent.name] = AgentActor(self, lambda name=agent.name: self.agents[name])  # type: ignore[misc]
             await supervisor.add(Child(name=f"agent {agent.name}", start=actor.run, ask_to_stop=actor.mailbox.close))
+        await self.workers.take_up()
         pusher, scheduler = self.pusher, self.scheduler
         await supervisor.add(Child(name="pusher", start=pusher.run, ask_to_stop=pusher.mailbox.close, stop_seconds=1.0))
         await supervisor.add(Child(name="scheduler", start=scheduler.run, ask_to_stop=scheduler.mailbox.close))
+
+    async def _employ(self, worker: Child) -> None:
+        await self._employer.add(worker)
 
     async def _read_settings(self) -> None:
         self.chosen = chosen(await self.store.ask(Settings()), self._furnishing.zone)
@@ -250,11 +272,18 @@ class House:
         return Purse(day_limit=self.chosen.day_limit, month_limit=self.chosen.month_limit, zone=self.chosen.zone)
 
     def _busy(self) -> bool:
-        return self._furnishing.visited() or any(actor.busy for actor in self._actors.values())
+        at_work = self.workers.busy or any(actor.busy for actor in self._actors.values())
+        return self._furnishing.visited() or at_work
 
     def _ring(self, bell: Bell, no: int) -> None:
+        worker = self.workers.of(bell.key)
         if bell.topic == inbox.LIVE:
             self.live.changed(bell.key)
+            if worker is not None:  # it is shown under its call, too
+                self.live.changed(worker.worker.parent)
+            return
+        if bell.topic == runs.WORKERS:
+            self.workers.look()
             return
         if bell.topic == answers.EXPIRY:
             self.decisions.mailbox.ring(bell.key)
@@ -266,7 +295,9 @@ class House:
             self.pusher.mailbox.ring(0)
             return
         kind, _, name = bell.topic.partition(":")
-        if kind == "agent" and (actor := self._actors.get(name)):
+        if kind == "agent" and worker is not None:
+            worker.hear()
+        elif kind == "agent" and (actor := self._actors.get(name)):
             actor.hear(bell.key, bell.letter(no) if bell.letter is not None else None)
 
 

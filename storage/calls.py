@@ -74,13 +74,16 @@ def finish(call: Call, *, text: str, failed: bool, now: datetime) -> Write:
 
 _DETACH = """
 UPDATE calls SET state = 'detached', result = ?, no = :no
-WHERE run = ? AND turn = ? AND position = ? AND state = 'asked'
+WHERE run = ? AND turn = ? AND position = ? AND state = ?
 """
 
 
 def detach(call: Call, shown: str) -> Write:
-    """Let a run go on without the outcome of a call: `shown` stands in its place, and a message will bring it."""
-    return Write(_DETACH, (shown, call.run, call.turn, call.position), what="the call is still asked about")
+    """Let a run go on without the outcome of a call: `shown` stands in its place, and a message will bring it.
+
+    Raises NotAsExpected if the call is not in the state any more that it is handed in with.
+    """
+    return Write(_DETACH, (shown, call.run, call.turn, call.position, call.state), what="the call is still open")
 
 
 _APPROVE = """

@@ -157,9 +157,19 @@ class Withdraw(Operation[str]):
         return "withdrawn"
 
 
+_WITHDRAW_ALL = """
+UPDATE messages SET withdrawn_at = ?, no = :no WHERE conversation = ? AND placed_seq IS NULL AND withdrawn_at IS NULL
+"""
+
+
+def withdraw_all(conversation: int, now: datetime) -> Write:
+    """Take back whatever waits to be placed in a conversation that nobody works on any more."""
+    return Write(_WITHDRAW_ALL, (now, conversation), expect=None)
+
+
 # From the few that wait to their conversations, of which jobs make a new one every time.
 _WAITING = """
-SELECT c.id FROM conversations c WHERE c.agent = ? AND c.id IN (
+SELECT c.id FROM conversations c WHERE c.agent = ? AND c.kind <> 'worker' AND c.id IN (
     SELECT conversation FROM messages WHERE placed_seq IS NULL AND withdrawn_at IS NULL
     UNION SELECT conversation FROM runs WHERE state IN ('open', 'waiting'))
 ORDER BY c.id
@@ -168,7 +178,7 @@ ORDER BY c.id
 
 @attrs.frozen
 class Waiting(Read[tuple[int, ...]]):
-    """The conversations of an agent in which something is left to do."""
+    """The conversations of an agent in which something is left to do, those of its workers aside."""
 
     agent: str
 

@@ -209,6 +209,30 @@ class Question(_Record):
 
 
 @attrs.frozen(kw_only=True)
+class Worker(_Record):
+    """A worker and the call that made it; see the table for the columns."""
+
+    conversation: int
+    run: int
+    turn: int
+    position: int
+    parent: int
+    agent: str
+    act: str
+    hops: int
+    deadline_at: datetime
+    cut_short: str | None
+    made_at: datetime
+    ended_at: datetime | None
+    no: int
+
+    @property
+    def call(self) -> str:
+        """The key of the call that made it."""
+        return f"call:{self.run}.{self.turn}.{self.position}"
+
+
+@attrs.frozen(kw_only=True)
 class Note(_Record):
     """The newest version of a note."""
 

@@ -9,12 +9,15 @@ from datetime import datetime
 import attrs
 
 from . import calls, conversations, questions
-from .inbox import changed
+from .inbox import changed, withdraw_all
 from .operation import Bell, Operation, Read, Reader, Row, Transaction, Write
-from .records import Call, Entry, Run
+from .records import Call, Entry, Run, Worker
 
 ENDED = "ended"
 """Topic of the bell that says: a run of conversation `key`, which somebody may wait for, has ended."""
+
+WORKERS = "workers"
+"""Topic of the bell that says to every worker: the call that you work for may not wait for you any more."""
 
 _OPEN = """
 INSERT INTO runs (id, conversation, act, hops, asked_by, state, turn, attempt, retries, asked, retry_at, reason,
@@ -58,16 +61,29 @@ _GET = f"SELECT {Run.columns()} FROM runs WHERE id = ?"
 _LAST_SEQ = "SELECT COALESCE(max(seq), 0) AS seq FROM entries WHERE conversation = ?"
 _END = "UPDATE runs SET state = ?, reason = ?, retry_at = NULL, closed_at = ?, no = :no WHERE id = ?"
 _UNFINISHED = f"SELECT {Call.columns()} FROM calls WHERE run = ? AND state IN ('begun', 'asked')"
+# Those of a run that it waits for, or all of them.
+_WORKERS = f"""
+SELECT {Worker.columns()} FROM workers w WHERE w.run = ? AND w.ended_at IS NULL AND (? OR EXISTS (
+    SELECT FROM calls c WHERE c.run = w.run AND c.turn = w.turn AND c.position = w.position AND c.state = 'begun'))
+"""
+_UNENDED = f"SELECT {Run.columns()} FROM runs WHERE conversation = ? AND state IN ('open', 'waiting')"
+_DISMISS = "UPDATE workers SET ended_at = ?, no = :no WHERE conversation = ? AND ended_at IS NULL"
+
+
+def dismiss(conversation: int, now: datetime) -> Write:
+    """Commit that a worker has ended: what came of it is handed over, or wanted no more. NotAsExpected if it had."""
+    return Write(_DISMISS, (now, conversation), what="the worker had not ended")
 
 
 @attrs.frozen(kw_only=True)
 class End(Operation[Run | None]):
     """End a run before its time ("stopped" or "failed"): the whole of it in one commit.
 
-    Every unfinished call gets `result_text`, and what it asked the owner is withdrawn, if he stopped it also what it
-    went on without; `partial` (content blocks as JSON), text that was being written as entry `partial_seq`, stays as
-    a reply marked cut, unless the whole reply was committed meanwhile; `writes` settle its money. Returns the run as
-    it stands after it (one that had ended before is left as it was), None if there is none.
+    Every unfinished call gets `result_text`; what it asked the owner is withdrawn and its workers are stopped, if he
+    stopped it also those that it went on without; `partial` (content blocks as JSON), text that was being written as
+    entry `partial_seq`, stays as a reply marked cut, unless the whole reply was committed meanwhile; `writes` settle
+    its money. Returns the run as it stands after it (one that had ended before is left as it was), None if there is
+    none.
     """
 
     run: int
@@ -87,6 +103,8 @@ class End(Operation[Run | None]):
             return None if row is None else Run.of(row)
         run = Run.of(row)
         await tx.write(*questions.withdraw(self.run, self.now, detached_too=self.state == "stopped"))
+        for worker in await tx.all(_WORKERS, self.run, self.state == "stopped"):
+            await self._stop(tx, Worker.of(worker))
         for unfinished in await tx.all(_UNFINISHED, self.run):
             await tx.write(calls.finish(Call.of(unfinished), text=self.result_text, failed=True, now=self.now))
         if self.partial is not None:
@@ -99,6 +117,17 @@ class End(Operation[Run | None]):
         for bell in (*changed(self.agent, run.conversation), Bell(ENDED, run.conversation)):
             tx.ring(bell)
         return attrs.evolve(run, state=self.state, reason=self.reason, retry_at=None, closed_at=self.now, no=tx.no)
+
+    async def _stop(self, tx: Transaction, worker: Worker) -> None:
+        """End a worker of this run, wherever it is."""
+        open_run = await tx.get(_UNENDED, worker.conversation)
+        if open_run is not None:
+            reason = f"The run that it worked for was ended: {self.reason}"
+            await attrs.evolve(
+                self, run=open_run["id"], state="stopped", reason=reason, partial=None, writes=()
+            ).perform(tx)
+        await tx.write(withdraw_all(worker.conversation, self.now), dismiss(worker.conversation, self.now))
+        tx.ring(Bell(WORKERS))
 
     def _reply(self, run: Run, seq: int, shown: str) -> Entry:
         return Entry(
@@ -120,7 +149,8 @@ class End(Operation[Run | None]):
 
 _LIST = f"""
 SELECT {", ".join("r." + c for c in Run.columns().split(", "))}, c.agent, c.kind AS conversation_kind,
-    COALESCE((SELECT sum(COALESCE(s.cost, s.reserved))::bigint FROM spend s WHERE s.run = r.id), 0) AS cost
+    COALESCE((SELECT sum(COALESCE(s.cost, s.reserved))::bigint FROM spend s WHERE s.run = r.id), 0) AS cost,
+    (SELECT w.run FROM workers w WHERE w.conversation = r.conversation) AS works_for
 FROM runs r JOIN conversations c ON c.id = r.conversation
 WHERE """
 _SOME = (
@@ -133,17 +163,27 @@ _ONE = _LIST + "r.id = ?"
 
 @attrs.frozen(kw_only=True)
 class Listed:
-    """A run with whose it is and what it cost so far in nano-dollars (open reservations count whole)."""
+    """A run with whose it is and what it cost so far in nano-dollars (open reservations count whole).
+
+    `works_for`: of a worker, the run that delegated its task.
+    """
 
     run: Run
     agent: str
     conversation_kind: str
     cost: int
+    works_for: int | None
 
     @classmethod
     def of(cls, row: Row) -> "Listed":
         """From one row of the list."""
-        return cls(run=Run.of(row), agent=row["agent"], conversation_kind=row["conversation_kind"], cost=row["cost"])
+        return cls(
+            run=Run.of(row),
+            agent=row["agent"],
+            conversation_kind=row["conversation_kind"],
+            cost=row["cost"],
+            works_for=row["works_for"],
+        )
 
 
 @attrs.frozen(kw_only=True)
@@ -176,9 +216,6 @@ class ReadRun(Read[tuple[Listed, tuple[Call, ...]] | None]):
         if row is None:
             return None
         return Listed.of(row), tuple(Call.of(call) for call in await reader.all(_CALLS, self.id))
-
-
-_UNENDED = f"SELECT {Run.columns()} FROM runs WHERE conversation = ? AND state IN ('open', 'waiting')"
 
 
 @attrs.frozen

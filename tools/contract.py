@@ -41,7 +41,10 @@ class Ask(Protocol):
 
 @attrs.frozen(kw_only=True)
 class ToolContext:
-    """What a call may know and use. `label` is the label of the request that asked for it; `now` is aware UTC."""
+    """What a call may know and use. `label` is the label of the request that asked for it.
+
+    `now`, aware UTC, is when it began; `clock` tells the time to those that take long.
+    """
 
     agent: str
     call: Call
@@ -49,6 +52,7 @@ class ToolContext:
     hops: int
     label: int
     now: datetime
+    clock: Callable[[], datetime]
     zone: ZoneInfo
     ask: Ask
     next_id: Callable[[], int]
@@ -82,7 +86,8 @@ class Tool:
 
     `exit`: it can carry text away from the conversation. `private`, `outside`: its results can hold the owner's
     text, text from outside. `repeatable`: after a restart it may simply be done again. `stoppable`: it may be cut
-    short for an owner who interrupts. `asks`: each call of it is a question to the owner, whose answer is its result.
+    short for an owner who interrupts. `detachable`: a run goes on without it when somebody writes, and what comes of it
+    enters later as a message. `asks`: each call of it is a question to the owner, whose answer is its result.
 
     `check` raises ToolFailed for arguments that can't be carried out whatever happens, before anybody is asked about
     them. `settle` makes of arguments that depend on when or where they are read (tomorrow, in an hour) ones that don't,
@@ -99,6 +104,7 @@ class Tool:
     outside: bool = True
     repeatable: bool = False
     stoppable: bool = False
+    detachable: bool = False
     asks: bool = False
     check: Callable[[Any, Limits], None] | None = None
     settle: Callable[[ToolContext, Any], Awaitable[Any]] | None = None

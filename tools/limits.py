@@ -55,6 +55,18 @@ class Limits:
     quote_characters: int = 100_000
     """One quote or attachment of an owner message; what is longer is cut, and says so."""
 
+    # -- workers
+    task_characters: int = 20_000
+    """One delegated task."""
+    answer_characters: int = 20_000
+    """What a worker answers, before it is framed; what is longer is cut, and says so."""
+    worker_seconds: float = 3_600.0
+    """How long a worker may take, from the call that delegates to its answer."""
+    delegated_per_act: int = 12
+    """Workers set to work and messages to other agents that follow from one message of the owner, or one slot."""
+    workers_side_by_side: int = 8
+    """Workers that work at once; more wait for their turn."""
+
     # -- questions
     question_seconds: float = 7 * 86_400.0
     """How long the owner may take to answer. Later means no."""

@@ -7,10 +7,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from dreamwalker.house import House
 from storage import inbox
 from storage.conversations import Page
 from storage.questions import ListQuestions
 from storage.runs import OpenRun
+from storage.workers import Seen, WorkersIn
 
 from . import views
 from .agents import AgentPath, home_of
@@ -33,7 +35,7 @@ class Entries(Shown, frozen=True):
     """A page of the transcript, oldest first, with the calls of the replies in it.
 
     `more`: there are older ones. `no`: open the live stream from here. The newest page also has the messages that
-    wait to be placed, the run that is open or waiting, and the agent's open questions.
+    wait to be placed, the run that is open or waiting, the agent's open questions, and the workers at work.
     """
 
     entries: tuple[views.Entry, ...]
@@ -43,6 +45,7 @@ class Entries(Shown, frozen=True):
     messages: tuple[views.Message, ...] = ()
     run: views.Run | None = None
     questions: tuple[views.Question, ...] = ()
+    workers: tuple[views.Worker, ...] = ()
 
 
 async def list_entries(asked: Asked[AgentPath, EntriesQuery, Nothing]) -> Entries:
@@ -70,7 +73,12 @@ async def list_entries(asked: Asked[AgentPath, EntriesQuery, Nothing]) -> Entrie
         messages=tuple(views.Message.of(message) for message in messages),
         run=None if run is None else views.Run.of(run),
         questions=tuple(views.Question.of(row, house.zone, house.clock.now()) for row in reversed(questions)),
+        workers=tuple(views.Worker.of(seen) for seen in await _at_work(house, conversation)),
     )
+
+
+async def _at_work(house: House, conversation: int) -> tuple[Seen, ...]:
+    return await house.store.ask(WorkersIn(conversation)) if house.workers.working_in(conversation) else ()
 
 
 ENDPOINTS = (

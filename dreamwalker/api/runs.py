@@ -1,6 +1,6 @@
 """Runs: what was worked on, why it is as it is, what it cost, and how to stop it.
 
-One rule: a run is stopped by the actor that works on it, in one commit.
+One rule: a run is stopped by the actor that works on it, a worker's by the worker, in one commit.
 """
 
 from typing import Annotated
@@ -10,6 +10,7 @@ from msgspec import Meta
 from storage.questions import QuestionsOfRun
 from storage.runs import Listed, ListRuns, ReadRun
 from storage.spend import SumsOfRun
+from storage.workers import WorkersOfRun
 
 from . import views
 from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown, not_found
@@ -43,10 +44,11 @@ class Runs(Shown, frozen=True):
 
 
 class WholeRun(Shown, frozen=True):
-    """One run with its calls, what it asked the owner, and what it cost by kind."""
+    """One run with its calls, the workers that its calls set to work, what it asked the owner, and its cost by kind."""
 
     run: views.ListedRun
     calls: tuple[views.Call, ...]
+    workers: tuple[views.Worker, ...]
     questions: tuple[views.Question, ...]
     cost: tuple[views.Cost, ...]
 
@@ -77,6 +79,7 @@ async def read_run(asked: Asked[RunPath, Nothing, Nothing]) -> WholeRun:
     return WholeRun(
         run=views.ListedRun.listed(listed),
         calls=tuple(views.Call.of(call) for call in calls),
+        workers=tuple(views.Worker.of(seen) for seen in await house.store.ask(WorkersOfRun(asked.path.id))),
         questions=tuple(views.Question.of(row, house.zone, house.clock.now()) for row in questions),
         cost=tuple(views.Cost.of(sum) for sum in sums),
     )
@@ -85,9 +88,13 @@ async def read_run(asked: Asked[RunPath, Nothing, Nothing]) -> WholeRun:
 async def stop_run(asked: Asked[RunPath, Nothing, Nothing]) -> OneRun:
     house = await asked.house()
     listed = await _listed(asked)
-    actor = house.agent(listed.agent)
-    if not listed.run.ended and actor is not None:
-        await actor.stop(asked.path.id, listed.run.conversation, STOPPED, STOP_SECONDS)
+    conversation = listed.run.conversation
+    worker, actor = house.workers.of(conversation), house.agent(listed.agent)
+    if not listed.run.ended and worker is not None:
+        await worker.stop(asked.path.id, STOPPED, STOP_SECONDS)
+    elif not listed.run.ended and actor is not None:
+        await actor.stop(asked.path.id, conversation, STOPPED, STOP_SECONDS)
+    if not listed.run.ended:
         listed = await _listed(asked)
     return OneRun(run=views.ListedRun.listed(listed))
 

@@ -16,9 +16,11 @@ from actors.live import InFlight, Watch
 from actors.supervisor import unwrap
 from dreamwalker.house import House
 from dreamwalker.system import NotReady
-from storage.conversations import ChangesSince, LastSeq
+from storage.conversations import Changes, ChangesSince, LastSeq
 from storage.errors import StorageError
 from storage.text import clean
+from storage.workers import WorkersSince
+from tools.delegate import DELEGATE
 
 from . import views
 from .agents import AgentPath, home_of
@@ -44,6 +46,7 @@ class Change(Shown, frozen=True):
     runs: tuple[views.Run, ...] = ()
     calls: tuple[views.Call, ...] = ()
     questions: tuple[views.Question, ...] = ()
+    workers: tuple[views.Worker, ...] = ()
 
 
 class TextInFlight(Shown, frozen=True):
@@ -94,7 +97,7 @@ class Feed:
 
     async def _show_rows(self, watch: Watch) -> None:
         watch.rows_changed = False
-        changes = await self._store.ask(ChangesSince(self._conversation, self._no, CHANGE_ROWS))
+        changes, since = await self._store.ask(ChangesSince(self._conversation, self._no, CHANGE_ROWS)), self._no
         watch.rows_changed = watch.rows_changed or not changes.complete
         self._no = changes.no
         self._last_seq = max([self._last_seq, *(entry.seq for entry in changes.entries)])
@@ -107,10 +110,18 @@ class Feed:
             questions=tuple(
                 views.Question.of(row, self._house.zone, self._house.clock.now()) for row in changes.questions
             ),
+            workers=await self._workers(since, changes),
         )
         if not self._greeted or change != Change(no=change.no):
             self._greeted = True
             await self._emit(event("change", change, id=change.no))
+
+    async def _workers(self, since: int, changes: Changes) -> tuple[views.Worker, ...]:
+        """What changed of the workers; it is only read where there may be some."""
+        may_be = self._house.workers.working_in(self._conversation)
+        if not (may_be or any(call.tool == DELEGATE for call in changes.calls)):
+            return ()
+        return tuple(views.Worker.of(seen) for seen in await self._store.ask(WorkersSince(self._conversation, since)))
 
     def _text(self) -> TextInFlight | None:
         """What the client has not been shown of the text in flight; None if there is nothing."""

@@ -10,11 +10,14 @@ from zoneinfo import ZoneInfo
 from msgspec import Meta, field
 
 from dreamwalker.settings import NANO
-from storage import records, runs, spend
+from storage import records, runs, spend, workers
 from storage.text import loads
 from tools.card import card
 
 from .endpoint import Shown
+
+AT_CHARACTERS = 200
+"""How much is shown of what a worker is at."""
 
 Dollars = Annotated[float, Meta(description="US dollars.")]
 No = Annotated[int, Meta(description="The number of the commit that changed this last.")]
@@ -124,12 +127,17 @@ class ListedRun(Run, frozen=True):
     agent: str
     kind: str
     cost_dollars: Dollars
+    works_for: Annotated[int | None, Meta(description="Of a worker's run: the run that delegated the task.")]
 
     @classmethod
     def listed(cls, item: runs.Listed) -> "ListedRun":
         """From a row of the list."""
         return cls(
-            **_run_fields(item.run), agent=item.agent, kind=item.conversation_kind, cost_dollars=item.cost / NANO
+            **_run_fields(item.run),
+            agent=item.agent,
+            kind=item.conversation_kind,
+            cost_dollars=item.cost / NANO,
+            works_for=item.works_for,
         )
 
 
@@ -171,6 +179,46 @@ class Call(Shown, frozen=True):
             finished_at=row.finished_at,
             question=row.question,
             no=row.no,
+        )
+
+
+class Worker(Shown, frozen=True):
+    """Who does the task of a `delegate` call, which `run`, `turn` and `position` name. `at`: the newest of its calls.
+
+    `worker_run`: its own run, null until it begins; `state` and `reason` are of that. `over`: what came of it is
+    handed over.
+    """
+
+    conversation: int
+    run: int
+    turn: int
+    position: int
+    worker_run: int | None
+    state: Literal["queued", "open", "waiting", "done", "failed", "stopped"]
+    replies: int
+    at: str
+    reason: str | None
+    over: bool
+    cost_dollars: Dollars
+    no: No
+
+    @classmethod
+    def of(cls, seen: workers.Seen) -> "Worker":
+        """From its rows."""
+        worker, run = seen.worker, seen.run
+        return cls(
+            conversation=worker.conversation,
+            run=worker.run,
+            turn=worker.turn,
+            position=worker.position,
+            worker_run=None if run is None else run.id,
+            state="queued" if run is None else run.state,  # type: ignore[arg-type]
+            replies=0 if run is None else run.turn,
+            at="" if seen.tool is None else f"{seen.tool} {seen.arguments or ''}"[:AT_CHARACTERS],
+            reason=None if run is None else run.reason,
+            over=worker.ended_at is not None,
+            cost_dollars=seen.cost / NANO,
+            no=seen.no,
         )
 
 

@@ -13,6 +13,15 @@ def summary(call: Json, characters: int = 72) -> str:
     return f"{call['tool']} {one_line(_arguments(call['arguments']), characters)}".rstrip()
 
 
+def working(worker: Json, characters: int = 48) -> str:
+    """What a worker is at, or how it ended."""
+    replies = f"{worker['replies']} {'reply' if worker['replies'] == 1 else 'replies'}"
+    if worker["state"] == "open" and worker["at"]:
+        tool, _, arguments = worker["at"].partition(" ")
+        return f"{replies}, {summary({'tool': tool, 'arguments': arguments}, characters)}"
+    return f"{worker['state']}, {replies}"
+
+
 def _arguments(text: str) -> str:
     """The values of the arguments, which the model may have written badly."""
     try:

@@ -5,7 +5,7 @@ One rule: a run is shown as its rows say; nothing is guessed.
 
 import click
 
-from .calls import summary
+from .calls import summary, working
 from .command import Chosen
 from .options import DefaultGroup, json_option
 from .questions import decision
@@ -57,10 +57,15 @@ def show(chosen: Chosen, number: int, as_json: bool) -> None:
     say(f"  from {when(run['opened_at'])} to {when(run['closed_at']) or 'now'}, replies: {run['turn']}")
     if run["reason"]:
         say(f"  {run['reason']}")
+    if run["works_for"]:
+        say(f"  a worker, set to work by run {run['works_for']}")
+    workers = {(worker["turn"], worker["position"]): worker for worker in answer["workers"]}
     for call in answer["calls"]:
         say(f"  {_MARKS.get((call['state'], bool(call['failed'])), '…')} {summary(call)}")
         if call["result"]:
             say(f"      {one_line(call['result'], 160)}")
+        if worker := workers.get((call["turn"], call["position"])):
+            say(f"      {_worker(worker)}")
     for question in answer["questions"]:
         say(f"  ? question {question['id']}, {when(question['asked_at'])}: {question['tool']}, {decision(question)}")
     for cost in answer["cost"]:
@@ -70,11 +75,17 @@ def show(chosen: Chosen, number: int, as_json: bool) -> None:
 _MARKS = {("finished", False): "✓", ("finished", True): "✗"}
 
 
+def _worker(worker: Json) -> str:
+    """Who did a delegated task, in a line."""
+    number = f"run {worker['worker_run']}, " if worker["worker_run"] else ""
+    return f"worker: {number}{working(worker)}, {dollars(worker['cost_dollars'])}"
+
+
 def _row(run: Json) -> tuple[str, ...]:
     return (
         str(run["id"]),
         when(run["opened_at"]),
-        run["agent"],
+        f"{run['agent']}, for run {run['works_for']}" if run["works_for"] else run["agent"],
         run["state"],
         dollars(run["cost_dollars"]),
         one_line(run["reason"] or "", 80),

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import attrs
 
-from .calls import summary
+from .calls import summary, working
 from .questions import decision
 from .telling import ENDED, asked, asks, waiting
 from .terminal import Json, one_line
@@ -58,6 +58,7 @@ class View:
         self._turns: dict[tuple[int, int], int] = {}
         self._waiting: dict[int, Json] = {}
         self._questions: dict[int, str] = {}
+        self._workers: dict[CallKey, Json] = {}
         self._settled: set[int] = set()
         self._ended: set[int] = set()
         self._cut: set[int] = set()  # the runs whose reply says already why it ends
@@ -71,8 +72,13 @@ class View:
 
     @property
     def working(self) -> list[str]:
-        """The calls under way, each in a line."""
-        return [summary(call) for call in self._calls.values() if call["state"] == "begun"]
+        """The calls under way, each in a line, with what their workers are at; also those a run went on without."""
+        lines = []
+        for key, call in self._calls.items():
+            worker = self._workers.get(key)
+            if call["state"] == "begun" or (call["state"] == "detached" and worker is not None):
+                lines.append(summary(call) + (f" ({working(worker)})" if worker is not None else ""))
+        return lines
 
     @property
     def under_way(self) -> bool:
@@ -93,7 +99,8 @@ class View:
             if "seq" in row or (row["run"], row["turn"]) in self._turns:
                 self._show(row, brief=row["run"] != under_way)
         self.change({"no": page["no"], "messages": page["messages"], "entries": [], "calls": [],
-                     "runs": [page["run"]] if page["run"] else [], "questions": page["questions"]})  # fmt: skip
+                     "runs": [page["run"]] if page["run"] else [], "questions": page["questions"],
+                     "workers": page["workers"]})  # fmt: skip
 
     def change(self, change: Json) -> None:
         """Show what was committed."""
@@ -104,6 +111,8 @@ class View:
             self._show(row)
         for question in change["questions"]:
             self._question(question)
+        for worker in change["workers"]:
+            self._worker(worker)
         for run in change["runs"]:
             self._run(run)
 
@@ -197,6 +206,13 @@ class View:
                 self._screen.line(f"  ✓ {summary(call)}", "quiet")
             case "detached":
                 self._screen.line(f"  ↷ {summary(call)} (its outcome will come later)", "quiet")
+
+    def _worker(self, worker: Json) -> None:
+        key = (worker["run"], worker["turn"], worker["position"])
+        if worker["over"]:
+            self._workers.pop(key, None)
+        else:
+            self._workers[key] = worker
 
     def _question(self, question: Json) -> None:
         """Show a question whole, once; and once, what was decided."""

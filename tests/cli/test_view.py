@@ -44,7 +44,8 @@ class Talk:
 
     def change(self, **rows: list[Json]) -> Json:
         self.no += 1
-        change: Json = {"no": self.no, "messages": [], "entries": [], "runs": [], "calls": [], "questions": []} | rows
+        change: Json = {"no": self.no, "messages": [], "entries": [], "runs": [], "calls": [], "questions": [],
+                        "workers": []} | rows  # fmt: skip
         self.view.change(change)
         return change
 
@@ -199,6 +200,7 @@ def test_history_is_brief_and_what_is_under_way_is_whole() -> None:
     talk, long = Talk(), "\n".join(f"line {number}" for number in range(20))
     page = {
         "no": 9, "more": True, "messages": [message("waiting")], "run": run("open", id=2), "calls": [], "questions": [],
+        "workers": [],
         "entries": [owner(1, long), entry(2, long), owner(3, "go on", run=2), entry(4, long, run=2)],
     }  # fmt: skip
     talk.view.open(page)

@@ -12,7 +12,7 @@ from tools.contract import Arguments, Result, Tool, ToolContext
 
 ROOT = Path(__file__).parent.parent.parent
 ROOMS = ("actors", "dreamwalker", "netlify", "storage", "tools")
-HOUSE = SimpleNamespace(_furnishing=SimpleNamespace(more_tools=()))
+HOUSE = SimpleNamespace(_furnishing=SimpleNamespace(more_tools=()), workers=None)
 KINDS = ("home", "ask", "job", "worker")
 
 DECLARED = {
@@ -32,6 +32,7 @@ DECLARED = {
     "resume_job": (True, False, False),
     "change_job": (True, False, False),
     "remove_job": (True, False, False),
+    "delegate": (True, False, True),
     "ask_owner": (False, True, False),
 }
 """Every tool, and what it was decided to be: can it carry text away, can it bring in the owner's, or others' text?"""
@@ -63,7 +64,7 @@ def test_no_tool_is_decided_about_that_the_house_does_not_have() -> None:
 
 def test_whatever_changes_something_that_has_versions_says_so() -> None:
     exits = [tool for tool in House.tools(HOUSE, "home") if tool.exit]  # type: ignore[arg-type]
-    assert {tool.name for tool in exits if tool.target is None} == {"make_job"}  # it makes something new each time
+    assert {tool.name for tool in exits if tool.target is None} == {"make_job", "delegate"}  # something new each time
 
 
 def test_whatever_depends_on_when_it_is_read_is_settled_before_the_owner_is_asked() -> None:
@@ -108,6 +109,7 @@ def test_the_owners_words_are_taken_in_in_one_place_only() -> None:
     assert derived == {
         ("actors/firing.py", "thing.label > 0"),
         ("actors/firing.py", "ended.label > 0"),
+        ("actors/worker.py", "context.label > 0"),
         ("storage/answers.py", "question.label > 0"),
     }
 
