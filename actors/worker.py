@@ -47,6 +47,10 @@ WorkerMessage = Look | StopRun
 class Means(steps.Means, Protocol):
     """What a worker works with."""
 
+    async def equip_workers(self) -> None:
+        """Get ready what workers work with; it costs nothing once it was done."""
+        ...
+
     async def clean(self, conversation: int) -> None:
         """Leave nothing of a worker's behind outside the database: its processes and its files."""
         ...
@@ -109,6 +113,7 @@ class WorkerActor:
         try:
             with self._scope:
                 async with self._places:
+                    await self._means.equip_workers()
                     while failures <= self._means.limits.resumes + 1 or self._rung:
                         self._rung = False
                         try:

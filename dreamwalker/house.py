@@ -49,6 +49,7 @@ from tools.pushing import Outbox, effects
 from tools.questions import ASK_OWNER
 from tools.redact import Redactor
 from tools.reminders import REMINDER_TOOLS
+from tools.sandbox import Sandbox, sandbox_tools
 from tools.taint import Mode
 from tools.toolbox import Toolbox
 
@@ -77,6 +78,8 @@ class Furnishing:
     default_model: str
     phone: Phone | None
     """None: nothing can be pushed."""
+    sandbox: Sandbox | None = None
+    """Where workers run commands; None: nowhere."""
     more_tools: tuple[Tool, ...] = ()
     visited: Callable[[], bool]
     """Whether a published request came lately, so that the lease is kept up."""
@@ -98,6 +101,7 @@ class House:
         """The home conversation of each agent."""
         self._actors: dict[str, AgentActor] = {}
         self.workers = Workers(self, lambda name: self.agents[name], self._employ)
+        self._sandbox_tools: tuple[Tool, ...] = ()
         self.pushes = Outbox(
             redactor=furnishing.redactor, snooze_minutes=lambda: self.chosen.snooze_minutes, limits=furnishing.limits
         )
@@ -135,7 +139,7 @@ class House:
             case "job":
                 return (delegate(self.workers),)
             case "worker":
-                return ()
+                return self._sandbox_tools
         tools = (*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS, delegate(self.workers), ASK_OWNER)
         return (*tools, *self._furnishing.more_tools)
 
@@ -156,8 +160,19 @@ class House:
         """Stop the work of those that a run set to work."""
         await self.workers.halt(run)
 
+    async def equip_workers(self) -> None:
+        """Find out whether there is a sandbox that can be used. It is tried once."""
+        sandbox = self._furnishing.sandbox
+        if sandbox is not None and not self._sandbox_tools:
+            if (why := await sandbox.unavailable()) is None:
+                self._sandbox_tools = sandbox_tools(sandbox, self.limits)
+            else:
+                log.info("workers have no sandbox: %s", why)
+
     async def clean(self, conversation: int) -> None:
         """Leave nothing of a worker's behind."""
+        if (sandbox := self._furnishing.sandbox) is not None:
+            await sandbox.clean(conversation)
 
     # -- for the doors
 
@@ -257,6 +272,8 @@ class House:
             self.agents[agent.name] = agent
             actor = self._actors[agent.name] = AgentActor(self, lambda name=agent.name: self.agents[name])  # type: ignore[misc]
             await supervisor.add(Child(name=f"agent {agent.name}", start=actor.run, ask_to_stop=actor.mailbox.close))
+        if sandbox := self._furnishing.sandbox:
+            await sandbox.sweep()
         await self.workers.take_up()
         pusher, scheduler = self.pusher, self.scheduler
         await supervisor.add(Child(name="pusher", start=pusher.run, ask_to_stop=pusher.mailbox.close, stop_seconds=1.0))

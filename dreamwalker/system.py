@@ -31,6 +31,8 @@ from .claude import Claude, Credentials, NewestCredentials
 from .config import Config
 from .house import Furnishing, House
 from .ntfy import Ntfy, Topic
+from .sandboxes.bubblewrap import Bubblewrap
+from .sandboxes.folders import base_folder
 from .shared import Shared
 from .turn import Turn
 
@@ -65,6 +67,7 @@ class System:
         self.config, self.clock = config, clock
         self.credentials, self._claude, self._phone = credentials, claude, phone
         self._more_tools = more_tools
+        self._sandbox = Bubblewrap(base_folder(config.home), config.limits)
         self.house: House | None = None
         self.fenced = False
         self._held_as = ""
@@ -227,6 +230,7 @@ class System:
             zone=config.zone,
             default_model=config.model,
             phone=self._phone,
+            sandbox=self._sandbox,
             more_tools=self._more_tools,
             visited=lambda: time.monotonic() - self._visited_at < limits.visitor_seconds,
         )

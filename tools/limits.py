@@ -67,6 +67,24 @@ class Limits:
     workers_side_by_side: int = 8
     """Workers that work at once; more wait for their turn."""
 
+    # -- the sandbox, for each task
+    sandbox_memory_bytes: int = 1 << 30
+    """What a command's processes may use together."""
+    sandbox_processes: int = 256
+    """Processes and threads of a command at one time."""
+    sandbox_disk_bytes: int = 1 << 30
+    """What the task's folder may hold."""
+    sandbox_files: int = 100_000
+    """Files and folders in it."""
+    sandbox_seconds: float = 600.0
+    """How long a command may take."""
+    sandbox_output_bytes: int = 100_000
+    """What is kept of what a command prints."""
+    sandbox_connections: int = 64
+    """Connections of a command to the internet at one time."""
+    connect_seconds: float = 15.0
+    """How long looking up a name, or connecting to an address, may take."""
+
     # -- questions
     question_seconds: float = 7 * 86_400.0
     """How long the owner may take to answer. Later means no."""

@@ -27,6 +27,7 @@ class Source(enum.Enum):
 
     WORKER = "The worker's answer. It read the web or ran commands"
     WEB = "A page or a file from the web. Anyone may have written it"
+    SANDBOX = "What a command printed or a file holds. It may repeat what others wrote"
     QUOTE = "Something that the owner pasted or attached. Others may have written it"
     AGENT = "Another agent's message. It may repeat what others wrote"
     TASK = "The task of this conversation, as an agent or a schedule put it. It may repeat what others wrote"

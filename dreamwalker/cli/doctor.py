@@ -1,6 +1,6 @@
 """`doctor`: checks that everything is as it should be, and says what to do where it is not.
 
-One rule: it changes nothing, and starts nothing.
+One rule: it changes nothing, and starts nothing but an empty command in a sandbox.
 """
 
 import os
@@ -13,11 +13,14 @@ from urllib.parse import urlsplit
 
 import attrs
 import click
+import trio
 
 from storage.embedded import PostgresMissing, default_bin_dir
 
 from .. import config as configuration
 from ..config import BadConfiguration, Config
+from ..sandboxes.bubblewrap import Bubblewrap
+from ..sandboxes.folders import base_folder
 from . import tokens
 from .client import Api
 from .command import Chosen
@@ -50,7 +53,7 @@ Example:
 @json_option
 @click.pass_obj
 def doctor(chosen: Chosen, as_json: bool) -> None:
-    """Check the configuration, the token, the server, the database, the model, the zone and the phone."""
+    """Check the configuration, token, sandbox, server, database, model, zone and phone."""
     findings = list(_look(chosen))
     if as_json:
         show_json({"findings": [attrs.asdict(finding) for finding in findings]})
@@ -72,6 +75,7 @@ def _look(chosen: Chosen) -> Iterator[Finding]:
     if chosen.url is None:
         yield _home(config)
         yield _token(config)
+        yield _sandbox(config)
     try:
         api = find(chosen)
         api.patience_seconds = 0.0
@@ -127,6 +131,16 @@ def _token(config: Config) -> Finding:
         advice = f"chmod 600 {path} — or delete it and start the server again, which makes a new one."
         return Finding("token", "wrong", f"others on this machine may read {path}", advice)
     return Finding("token", "ok", f"{path} holds it, for you alone")
+
+
+def _sandbox(config: Config) -> Finding:
+    sandbox = Bubblewrap(base_folder(config.home), config.limits)
+    if (why := trio.run(sandbox.unavailable)) is not None:
+        says = f"workers can't run commands, and read and write no files: {why}"
+        return Finding("sandbox", "hint", says)
+    if sandbox.offline is not None:
+        return Finding("sandbox", "hint", f"workers can run commands, but without a network: {sandbox.offline}")
+    return Finding("sandbox", "ok", "workers can run commands, by bubblewrap")
 
 
 def _embedded(config: Config) -> Finding:

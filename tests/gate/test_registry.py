@@ -9,10 +9,16 @@ import pytest
 
 from dreamwalker.house import House
 from tools.contract import Arguments, Result, Tool, ToolContext
+from tools.limits import Limits
+from tools.sandbox import sandbox_tools
 
 ROOT = Path(__file__).parent.parent.parent
 ROOMS = ("actors", "dreamwalker", "netlify", "storage", "tools")
-HOUSE = SimpleNamespace(_furnishing=SimpleNamespace(more_tools=()), workers=None)
+HOUSE = SimpleNamespace(
+    _furnishing=SimpleNamespace(more_tools=()),
+    _sandbox_tools=sandbox_tools(SimpleNamespace(offline=None), Limits()),  # type: ignore[arg-type]
+    workers=None,
+)
 KINDS = ("home", "ask", "job", "worker")
 
 DECLARED = {
@@ -34,6 +40,9 @@ DECLARED = {
     "remove_job": (True, False, False),
     "delegate": (True, False, True),
     "ask_owner": (False, True, False),
+    "shell": (True, False, True),
+    "read_file": (False, False, True),
+    "write_file": (False, False, True),
 }
 """Every tool, and what it was decided to be: can it carry text away, can it bring in the owner's, or others' text?"""
 

@@ -1,0 +1,347 @@
+"""Sandboxes of this machine, by bubblewrap: each command in namespaces of its own, over the folder of its task.
+
+One rule: everything that could outlive a command hangs on its process. The namespaces end with it, it ends with this
+process, whatever that dies of, and what is left of folders then is swept when the next process opens.
+
+Each command gets mount, pid, ipc, uts, user and network namespaces of its own: it sees the base system, read-only, and
+of all else only its folder, which is also its /tmp and /dev/shm. It has no capabilities, can't make user namespaces
+where bubblewrap can forbid that, and its network holds nothing but the proxy. The kernel limits how many processes it
+has, the memory of each and the size of each file; what they use together is looked at a few times a second, and a
+command that uses more is ended.
+"""
+
+import json
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import attrs
+import trio
+
+from tools.egress import Egress
+from tools.limits import Limits
+from tools.sandbox import Ending, Ran, SandboxFailed
+
+from . import door, proxy
+from .folders import NOBODY, UID, Folders
+from .measure import measure
+
+log = logging.getLogger("dreamwalker.sandbox")
+
+LOOK_SECONDS = 0.25
+"""Between two looks at what a command uses."""
+END_SECONDS = 5.0
+"""How long the end of a command, once it is killed, is waited for."""
+PROBE_SECONDS = 20.0
+_CHUNK_BYTES = 65_536
+_DOOR = Path(door.__file__).read_text()
+_LIMITED = 'ulimit -u "$1" -d "$2" -f "$3" -c 0 && shift 3 && exec "$@"'
+"""Limits a command and becomes it. The units are those of bash: processes, and kilobytes."""
+_SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_CONFIGURATION = (
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/pki/tls/certs",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+)
+
+
+@attrs.define(kw_only=True, eq=False)
+class _Command:
+    """A command under way. `life` ends with the first process of its namespace, `info` says which that is, and it
+    waits for `begin`. `ending` says why it is ended, if it is.
+    """
+
+    process: "subprocess.Popen[bytes]"
+    life: trio.lowlevel.FdStream
+    info: trio.lowlevel.FdStream
+    begin: trio.lowlevel.FdStream
+    ending: Ending = "exited"
+    kept: bytearray = attrs.Factory(bytearray)
+    cut_bytes: int = 0
+
+    def end(self, why: Ending) -> None:
+        if self.process.poll() is None:
+            self.ending = why
+            self.process.kill()
+
+
+class Bubblewrap:
+    """The sandbox of this machine. Satisfies Sandbox."""
+
+    def __init__(self, base: Path, limits: Limits, egress: Egress | None = None) -> None:
+        self._folders, self._limits = Folders(base), limits
+        self._egress = egress or Egress(seconds=limits.connect_seconds)
+        self._commands: dict[int, set[_Command]] = {}
+        self._program, self._no_userns = "bwrap", list[str]()
+        self._why: str | None = None
+        self._probed = False
+        self.offline: str | None = None
+
+    async def unavailable(self) -> str | None:
+        """Why it can't be used here; None if it can. It is tried once."""
+        if not self._probed:
+            self._why = await self._probe()
+            self._probed = True
+        return self._why
+
+    async def _probe(self) -> str | None:
+        if sys.platform != "linux":
+            return "sandboxes need Linux"
+        program = shutil.which("bwrap")
+        if program is None:
+            return "bubblewrap is not installed (on Debian: apt-get install bubblewrap)"
+        self._program = program
+        try:
+            await self.sweep()
+            with trio.fail_after(PROBE_SECONDS):
+                help = await trio.run_process([program, "--help"], env={}, cwd="/", capture_stdout=True, check=False)
+                self._no_userns = ["--disable-userns"] if b"--disable-userns" in help.stdout else []
+                ran = await self.run(0, ("true",))
+        except (SandboxFailed, OSError) as error:
+            return f"bubblewrap does not work here: {error}"
+        except trio.TooSlowError:
+            return "bubblewrap does not work here: it did not come to an end"
+        finally:
+            await self.clean(0)
+        if ran.status != 0:
+            said = ran.output.decode("utf-8", "replace").strip()[:300]
+            return f"bubblewrap does not work here: {said or f'status {ran.status}'}"
+        return None
+
+    # -- commands
+
+    async def run(self, task: int, command: tuple[str, ...], *, given: bytes = b"") -> Ran:
+        """Run a command in a task's folder. Raises SandboxFailed."""
+        try:
+            folder = await trio.to_thread.run_sync(self._folders.of, task)
+        except OSError as error:
+            raise SandboxFailed(f"no folder could be made for the task: {error}") from error
+        started = self._start(folder, command)
+        under_way = self._commands.setdefault(task, set())
+        under_way.add(started)
+        try:
+            return await self._attend(started, folder, given)
+        finally:
+            await _finish(started)
+            under_way.discard(started)
+
+    def _start(self, folder: Path, command: tuple[str, ...]) -> _Command:
+        """Start it from this very thread: a process started by a thread that ends would be ended with it."""
+        limits, as_nobody = self._limits, os.geteuid() == 0
+        ours, theirs = zip(os.pipe(), os.pipe(), reversed(os.pipe()))  # its life, what it is, when to begin
+        args = [
+            *self._bwrap(folder, *theirs),
+            *("bash", "-c", _LIMITED, "bash"),
+            str(limits.sandbox_processes),
+            str(limits.sandbox_memory_bytes // 1024),
+            str(limits.sandbox_disk_bytes // 1024),
+            *command,
+        ]
+        try:
+            process = subprocess.Popen(
+                args,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=theirs,
+                env={},
+                cwd="/",
+                start_new_session=True,
+                user=NOBODY if as_nobody else None,
+                group=NOBODY if as_nobody else None,
+                extra_groups=() if as_nobody else None,
+            )
+        except (OSError, ValueError) as error:
+            for fd in ours:
+                os.close(fd)
+            raise SandboxFailed(str(error)) from error
+        finally:
+            for fd in theirs:
+                os.close(fd)
+        life, info, begin = map(trio.lowlevel.FdStream, ours)
+        return _Command(process=process, life=life, info=info, begin=begin)
+
+    async def _attend(self, command: _Command, folder: Path, given: bytes) -> Ran:
+        """Carry its input, output and connections, and end it when it goes too far."""
+        limits, process = self._limits, command.process
+        assert process.stdin is not None and process.stdout is not None
+        output = trio.lowlevel.FdStream(os.dup(process.stdout.fileno()))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_feed, process, given)
+            nursery.start_soon(self._let_out, command)
+            nursery.start_soon(self._watch, command, folder)
+            nursery.start_soon(self._time_out, command)
+            async with output, trio.open_nursery() as reading:
+                reading.start_soon(_read, output, command, limits.sandbox_output_bytes)
+                await _ended(process)
+                reading.cancel_scope.deadline = trio.current_time() + END_SECONDS
+            nursery.cancel_scope.cancel()
+        status = process.wait()
+        return Ran(
+            status=(status if status >= 0 else 128 - status) if command.ending == "exited" else None,
+            ending=command.ending,
+            output=bytes(command.kept),
+            cut_bytes=command.cut_bytes,
+        )
+
+    async def _let_out(self, command: _Command) -> None:
+        """Serve the way out, and let the command begin once it is there, or can't be had."""
+        listener = await _open_door(command)
+        self.offline = None if listener is not None else "this machine doesn't let its network be joined."
+        try:
+            with suppress(trio.BrokenResourceError):
+                await command.begin.send_all(b"+")
+            if listener is not None:
+                await proxy.serve(listener, self._egress, self._limits.sandbox_connections)
+        finally:
+            if listener is not None:
+                listener.close()
+
+    async def _watch(self, command: _Command, folder: Path) -> None:
+        limits = self._limits
+        while True:
+            await trio.sleep(LOOK_SECONDS)
+            use = await trio.to_thread.run_sync(measure, command.process.pid, folder, limits.sandbox_files)
+            if (why := use.over(limits)) is not None:
+                log.info("a command is ended: too much %s", why)
+                command.end(why)
+
+    async def _time_out(self, command: _Command) -> None:
+        await trio.sleep(self._limits.sandbox_seconds)
+        command.end("time")
+
+    # -- what it sees
+
+    def _bwrap(self, folder: Path, life: int, info: int, begin: int) -> list[str]:
+        home = f"/root/work/{folder.name}"
+        args = [self._program, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
+        args += [
+            *self._no_userns,
+            "--unshare-cgroup-try",
+            "--die-with-parent",
+            "--new-session",
+            "--hostname",
+            "sandbox",
+        ]
+        args += ["--uid", UID, "--gid", UID]
+        args += ["--sync-fd", str(life), "--info-fd", str(info), "--block-fd", str(begin)]
+        args += ["--ro-bind", "/usr", "/usr"]
+        for path in _SYSTEM:
+            if os.path.islink(path):
+                args += ["--symlink", os.readlink(path), path]
+            elif os.path.isdir(path):
+                args += ["--ro-bind", path, path]
+        for path in _CONFIGURATION:
+            args += ["--ro-bind-try", path, path]
+        for file in self._folders.etc:
+            args += ["--ro-bind", str(file), f"/etc/{file.name}"]
+        args += ["--proc", "/proc", "--dev", "/dev", "--dir", "/var", "--symlink", "/tmp", "/var/tmp"]
+        args += ["--bind", str(folder), home]
+        args += ["--bind", str(folder / ".tmp"), "/tmp", "--bind", str(folder / ".shm"), "/dev/shm"]
+        args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", home, "--clearenv"]
+        for name, value in _environment(home).items():
+            args += ["--setenv", name, value]
+        return args
+
+    async def clean(self, task: int) -> None:
+        """End all that runs for a task, and delete its folder."""
+        for command in self._commands.pop(task, ()):
+            command.process.kill()
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(self._folders.clean, task)
+
+    async def sweep(self) -> None:
+        """Delete what processes that are no more left behind."""
+        await trio.to_thread.run_sync(self._folders.sweep)
+
+
+def _environment(home: str) -> dict[str, str]:
+    way_out = f"http://127.0.0.1:{door.PORT}"
+    own = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
+        "HOME": home,
+        "TMPDIR": f"{home}/.tmp",
+        "USER": "worker",
+        "LOGNAME": "worker",
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+    }
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        own |= {name: way_out, name.upper(): way_out}
+    return own
+
+
+async def _open_door(command: _Command) -> socket.socket | None:
+    """The listening socket in the sandbox's own network; None if it can't be had."""
+    told = b""
+    while data := await command.info.receive_some(_CHUNK_BYTES):
+        told += data
+    try:
+        pid = int(json.loads(told)["child-pid"])
+    except (ValueError, KeyError):
+        return None  # it has ended already, and says why
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            args = [sys.executable, "-I", "-S", "-c", _DOOR, str(pid), str(theirs.fileno())]
+            ended = await trio.run_process(
+                args, pass_fds=(theirs.fileno(),), env={}, cwd="/", check=False, capture_stderr=True
+            )
+        if ended.returncode != 0:
+            log.warning("no way out of a sandbox: %s", ended.stderr.decode("utf-8", "replace").strip()[-300:])
+            return None
+        _, fds, _, _ = socket.recv_fds(ours, 1, 1)
+    return socket.socket(fileno=fds[0])
+
+
+async def _finish(command: _Command) -> None:
+    """See to it that nothing of it is left, whatever cut it short."""
+    process = command.process
+    process.kill()
+    with trio.CancelScope(shield=True):
+        await _ended(process)
+        process.wait()
+        with trio.move_on_after(END_SECONDS):
+            await command.life.receive_some(1)
+        for stream in (command.life, command.info, command.begin):
+            await stream.aclose()
+    for pipe in (process.stdin, process.stdout):
+        assert pipe is not None
+        pipe.close()
+
+
+async def _feed(process: "subprocess.Popen[bytes]", given: bytes) -> None:
+    assert process.stdin is not None
+    async with trio.lowlevel.FdStream(os.dup(process.stdin.fileno())) as stream:
+        process.stdin.close()
+        with suppress(trio.BrokenResourceError):  # it does not read it
+            await stream.send_all(given)
+
+
+async def _read(stream: trio.lowlevel.FdStream, command: _Command, most: int) -> None:
+    """Take in what it prints: its beginning is kept, the rest counted."""
+    while data := await stream.receive_some(_CHUNK_BYTES):
+        room = most - len(command.kept)
+        command.kept += data[:room]
+        command.cut_bytes += max(len(data) - room, 0)
+
+
+async def _ended(process: "subprocess.Popen[bytes]") -> None:
+    """Wait until a process has ended."""
+    if process.poll() is None:
+        pidfd = os.pidfd_open(process.pid)
+        try:
+            await trio.lowlevel.wait_readable(pidfd)
+        finally:
+            os.close(pidfd)

@@ -1,0 +1,134 @@
+"""The folders of tasks on this machine's disk.
+
+One rule: every process has a folder of its own with a lock that it holds until it dies, whatever it dies of, so the
+next one knows which are left behind.
+"""
+
+import fcntl
+import hashlib
+import logging
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from .measure import delete
+
+log = logging.getLogger("dreamwalker.sandbox")
+
+NOBODY = 65534
+"""Whom commands run as where this process is root: root itself is bound by few limits."""
+UID = "1000"
+"""Who they take themselves for, inside."""
+_TRIES = 10
+_FILES = {
+    "passwd": f"worker:x:{UID}:{UID}:worker:/:/bin/bash\n",
+    "group": f"worker:x:{UID}:\n",
+    "hosts": "127.0.0.1 localhost\n::1 localhost\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+"""What a sandbox has in /etc instead of this machine's."""
+
+
+def base_folder(home: Path) -> Path:
+    """Where the folders of tasks of a project are.
+
+    Not in the project: a sandbox can read where its folder is, and that is no place to learn the owner's name from.
+    """
+    return Path("/var/tmp") / f"dreamwalker-{hashlib.sha256(bytes(home.resolve())).hexdigest()[:16]}"
+
+
+class Folders:
+    """The folders below one."""
+
+    def __init__(self, base: Path) -> None:
+        self._base = base
+        self._place: Path | None = None
+        self._lock = -1
+
+    @property
+    def etc(self) -> Iterator[Path]:
+        """The files that a sandbox has in /etc."""
+        return ((self._own() / "etc" / name) for name in _FILES)
+
+    def of(self, task: int) -> Path:
+        """The folder of a task, made if it isn't there. Raises OSError."""
+        folder = self._own() / f"task-{task}"
+        if not folder.exists():
+            for made in (folder, folder / ".tmp", folder / ".shm"):
+                made.mkdir(mode=0o700)
+                if os.geteuid() == 0:
+                    os.chown(made, NOBODY, NOBODY)
+        return folder
+
+    def clean(self, task: int) -> None:
+        """Delete the folder of a task; once there is none, all that this process has. Never raises."""
+        if self._place is None:
+            return
+        _delete(self._place / f"task-{task}")
+        if not any(self._place.glob("task-*")):
+            place, self._place = self._place, None
+            _delete(place)
+            os.close(self._lock)
+
+    def sweep(self) -> None:
+        """Delete what processes that are no more left behind. Raises OSError."""
+        if not self._base.is_dir():
+            return
+        _claim(self._base)
+        for place in self._base.iterdir():
+            if place == self._place or place.is_symlink() or not place.is_dir():
+                continue
+            try:
+                lock = os.open(place / "lock", os.O_RDWR | os.O_CLOEXEC)
+            except OSError:  # it was being made, or deleted, when its process died
+                _delete(place)
+                continue
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _delete(place)
+            except BlockingIOError:
+                continue
+            finally:
+                os.close(lock)
+
+    def _own(self) -> Path:
+        """The folder of this process."""
+        if self._place is None:
+            _claim(self._base)
+            place = self._base / f"process-{secrets.token_hex(8)}"
+            place.mkdir()
+            self._lock = os.open(place / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            place.chmod(0o711)
+            (place / "etc").mkdir()
+            (place / "etc").chmod(0o755)
+            for name, text in _FILES.items():
+                (place / "etc" / name).write_text(text)
+                (place / "etc" / name).chmod(0o644)
+            self._place = place
+        return self._place
+
+
+def _claim(base: Path) -> None:
+    """Make the folder of folders, or see that it is nobody else's. Raises OSError."""
+    base.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        base.mkdir()
+        base.chmod(0o711)
+    except FileExistsError:
+        stat = base.lstat()
+        if base.is_symlink() or stat.st_uid != os.geteuid() or stat.st_mode & 0o022:
+            raise PermissionError(f"{base} belongs to somebody else") from None
+
+
+def _delete(folder: Path) -> None:
+    last: OSError | None = None
+    for _ in range(_TRIES):  # a process that is dying may still write for a moment
+        try:
+            if folder.exists():
+                delete(folder)
+            return
+        except OSError as error:
+            last = error
+    log.warning("%s is left behind for now: %s", folder.name, last)

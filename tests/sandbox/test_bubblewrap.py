@@ -1,0 +1,283 @@
+"""Commands in a sandbox of this machine: what they see, what they leave, and what bounds them."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import attrs
+import pytest
+import trio
+
+from dreamwalker.sandboxes.bubblewrap import Bubblewrap
+from dreamwalker.sandboxes.measure import descendants
+from tools.limits import Limits
+from tools.sandbox import Ran
+
+pytestmark = pytest.mark.extra
+
+
+async def sh(sandbox: Bubblewrap, command: str, *, task: int = 1, given: bytes = b"") -> Ran:
+    """Run a line of shell."""
+    return await sandbox.run(task, ("bash", "-c", command), given=given)
+
+
+async def says(sandbox: Bubblewrap, command: str, *, task: int = 1) -> str:
+    """What a line of shell prints."""
+    return (await sh(sandbox, command, task=task)).output.decode()
+
+
+def limited(base: Path, **limits: float) -> Bubblewrap:
+    return Bubblewrap(base, attrs.evolve(Limits(), **limits))  # type: ignore[arg-type]
+
+
+async def test_a_command_runs_with_its_input_and_says_how_it_ended(sandbox: Bubblewrap) -> None:
+    ran = await sh(sandbox, "cat; echo oops >&2; exit 3", given=b"given")
+    assert (ran.status, ran.ending, ran.output, ran.cut_bytes) == (3, "exited", b"givenoops\n", 0)
+
+
+async def test_files_stay_from_command_to_command_until_the_task_is_cleaned(sandbox: Bubblewrap) -> None:
+    assert await says(sandbox, "echo one > file; pwd; echo $HOME") == "/root/work/task-1\n" * 2
+    assert await says(sandbox, "cat file") == "one\n"
+    await sandbox.clean(1)
+    assert "No such file" in await says(sandbox, "cat file")
+
+
+async def test_no_secret_of_the_server_is_in_any_environment_file_or_process_list(
+    sandbox: Bubblewrap, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "the-secret-word-itself")
+    (tmp_path / "token").write_text("the-secret-word-itself")
+    looked = "env; cat /proc/*/environ /proc/*/cmdline /proc/*/mountinfo | tr '\\0' '\\n'; ps axe"
+    seen = await says(sandbox, looked)
+    assert "the-secret-word-itself" not in seen and str(Path.home() / ".dreamwalker") not in seen
+    assert await says(sandbox, f"ls {tmp_path} /home /root /etc/shadow /var/lib /run 2>&1 | grep -v 'No such'") != ""
+    shown = await says(sandbox, "ls /; ls -A /root /root/work")
+    assert set(shown.split()) <= {
+        "bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "root", "sbin", "tmp", "usr", "var",
+        "/root:", "/root/work:", "work", "task-1",
+    }  # fmt: skip
+    pids = await says(sandbox, "ls /proc | grep -c '^[0-9]'")
+    assert int(pids) < 8
+
+
+async def test_nothing_but_the_own_folder_can_be_written(sandbox: Bubblewrap) -> None:
+    places = "/ /bin /usr /usr/bin /usr/local/bin /etc /etc/passwd.d /lib /proc /proc/sys/kernel /dev /root /var"
+    tried = await says(sandbox, f"for p in {places}; do (echo x > $p/new) 2>/dev/null && echo wrote $p; done; echo end")
+    assert tried == "end\n"
+    tried = await says(sandbox, "for a in '-o remount,rw /' '-t tmpfs x /usr'; do mount $a && echo did; done; echo end")
+    assert "did" not in tried and tried.endswith("end\n")
+    assert "failed" in await says(sandbox, "unshare -Ur true")
+    assert await says(sandbox, "grep Cap /proc/self/status | grep -vc 0000000000000000") == "0\n"
+
+
+LEAVES = """
+mkdir -p ~/.local/bin ~/.config/git/hooks
+echo 'echo caught' > ~/.bashrc; cp ~/.bashrc ~/.profile; cp ~/.bashrc ~/.local/bin/ls; chmod +x ~/.local/bin/ls
+echo caught > /tmp/left; echo caught > /var/tmp/left; echo caught > /dev/shm/left; echo caught > ~/left
+git config --global core.hooksPath ~/.config/git/hooks
+(crontab -l; echo '* * * * * echo caught') 2>&1 | crontab - 2>/dev/null
+ipcmk -M 4096; ipcmk -Q
+python3 - <<'END' &
+import socket, time
+for family, address in ((socket.AF_INET, ("0.0.0.0", 7777)), (socket.AF_UNIX, "\\0caught")):
+    made = socket.socket(family); made.bind(address); made.listen(); globals()[str(family)] = made
+time.sleep(600)
+END
+(setsid sleep 601 </dev/null >/dev/null 2>&1 &)
+while ! grep -q caught /proc/net/unix; do sleep 0.1; done
+"""
+LOOKS = """
+cd /; find / -xdev -name left 2>/dev/null; find ~ /tmp /var/tmp /dev/shm -mindepth 1 -not -name .tmp -not -name .shm
+ps ax | grep -E 'sleep 60[01]|7777' | grep -v grep; ipcs -m -q | grep -E '^0x'
+grep -a caught /proc/net/unix; (echo > /dev/tcp/127.0.0.1/7777) 2>/dev/null && echo connected
+git config --global -l 2>/dev/null; crontab -l 2>/dev/null; ls -d /root/work/*/ | grep -v task-2
+"""
+
+
+async def test_a_second_worker_finds_nothing_the_first_left_or_is_doing(sandbox: Bubblewrap) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(sh, sandbox, f"{LEAVES}\ntouch ready; sleep 600")
+        with trio.fail_after(60):
+            while (await sh(sandbox, "test -e ready")).status != 0:
+                await trio.sleep(0.2)
+        assert await says(sandbox, LOOKS, task=2) == ""  # while the first is at it
+        nursery.cancel_scope.cancel()
+    await sandbox.clean(1)
+    await sandbox.clean(2)
+    assert await says(sandbox, LOOKS, task=2) == ""
+    assert "task-1" in await says(sandbox, "ls -A ~ /tmp /dev/shm; echo task-1")
+
+
+def alive(mark: str) -> list[int]:
+    """The processes below this one whose command line holds a mark."""
+    found = []
+    for pid in descendants(os.getpid()):
+        try:
+            if mark.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("sleep 4711 & echo started", 0),  # holds stdout
+        ("(setsid sleep 4711 &); echo started", 0),
+        ("echo started; kill -9 $$", 137),
+        ("echo started; kill -9 -1; sleep 0.2", 0),
+        ("trap '' TERM INT HUP; echo started", 0),
+    ],
+)
+async def test_what_a_command_leaves_running_ends_with_it(sandbox: Bubblewrap, command: str, status: int) -> None:
+    with trio.fail_after(20):
+        ran = await sh(sandbox, command)
+    assert ran.output.startswith(b"started\n") and ran.status == status
+    assert not alive("4711")
+
+
+async def test_a_day_of_sleep_is_cut_short(base: Path) -> None:
+    sandbox = limited(base, sandbox_seconds=1)
+    ran = await sh(sandbox, "echo started; trap '' TERM; sleep 86411")
+    assert (ran.status, ran.ending, ran.output) == (None, "time", b"started\n")
+    assert not alive("86411")
+    await sandbox.clean(1)
+
+
+async def test_a_fork_bomb_is_bounded(base: Path) -> None:
+    sandbox = limited(base, sandbox_seconds=3)
+    most, ran = 0, None
+
+    async def bomb() -> None:
+        nonlocal ran
+        ran = await sh(sandbox, "bomb() { bomb | bomb & }; bomb; sleep 100")
+        nursery.cancel_scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(bomb)
+        while True:
+            most = max(most, len(await trio.to_thread.run_sync(descendants, os.getpid())))
+            await trio.sleep(0.05)
+    assert ran is not None and ran.ending in ("time", "processes")
+    assert most <= 300
+    assert await says(sandbox, "echo on") == "on\n"
+    await sandbox.clean(1)
+
+
+async def test_memory_is_bounded_for_one_process_and_for_all_together(base: Path) -> None:
+    sandbox = limited(base, sandbox_memory_bytes=128 << 20)
+    ran = await sh(sandbox, "python3 -c 'bytearray(200 << 20)'")
+    assert ran.status == 1 and b"MemoryError" in ran.output
+    ran = await sh(
+        sandbox, "for n in 1 2 3 4; do python3 -c 'b = b\"x\" * (60 << 20); input()' < <(sleep 60) & done; wait"
+    )
+    assert ran.ending == "memory"
+    await sandbox.clean(1)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "for n in $(seq 100); do head -c 2000000 /dev/zero > f$n; sync f$n; done; sleep 60",
+        "for n in $(seq 3000); do : > f$n; done; sleep 60",
+        "for n in $(seq 100); do head -c 2000000 /dev/zero > /dev/shm/f$n; done; sleep 60",
+        "for n in $(seq 2000); do mkdir d; cd d || break; done; sleep 60",
+        'exec python3 -c \'import os,time\nfor n in range(20):\n f = open(str(n), "wb"); os.unlink(str(n)); os.write('
+        'f.fileno(), bytes(2000000)); globals()["f%d" % n] = f\ntime.sleep(60)\'',
+    ],
+    ids=["bytes", "files", "shared memory", "depth", "files without names"],
+)
+async def test_the_disk_is_bounded(base: Path, command: str) -> None:
+    sandbox = limited(base, sandbox_disk_bytes=20_000_000, sandbox_files=1_000, sandbox_seconds=30)
+    ran = await sh(sandbox, command)
+    assert ran.ending == "disk"
+    await sandbox.clean(1)
+
+
+async def test_a_file_larger_than_the_limit_is_cut_off_by_the_kernel(base: Path) -> None:
+    sandbox = limited(base, sandbox_disk_bytes=20_000_000)
+    ran = await sh(sandbox, "head -c 200000000 /dev/zero > big; stat -c %s big")
+    assert ran.ending == "disk" or int(ran.output.split()[-1]) <= 20_000_256
+    await sandbox.clean(1)
+
+
+async def test_a_hundred_megabytes_of_output_are_heard_out_and_cut(sandbox: Bubblewrap) -> None:
+    before = time.monotonic()
+    ran = await sh(sandbox, "head -c 100000000 /dev/zero | tr '\\0' x")
+    assert ran.status == 0 and len(ran.output) == 100_000 and ran.cut_bytes == 99_900_000
+    assert time.monotonic() - before < 30
+
+
+async def test_a_command_that_is_given_up_leaves_nothing(sandbox: Bubblewrap) -> None:
+    with trio.move_on_after(1):
+        await sh(sandbox, "setsid sleep 4712 & sleep 4712")
+    assert not alive("4712")
+
+
+async def test_folders_that_cannot_be_entered_or_are_very_deep_are_deleted(sandbox: Bubblewrap) -> None:
+    await sh(sandbox, "mkdir -p a/b; echo x > a/b/c; chmod 0 a/b a; ln -s / root; ln -s /etc/passwd p; mkfifo f")
+    await sh(sandbox, "for n in $(seq 3000); do mkdir dddddddd; cd dddddddd || break; done")
+    await sandbox.clean(1)
+    assert os.path.exists("/etc/passwd")
+
+
+SERVER = """
+import sys, trio
+from pathlib import Path
+from dreamwalker.sandboxes.bubblewrap import Bubblewrap
+from tools.limits import Limits
+
+async def main():
+    sandbox = Bubblewrap(Path(sys.argv[1]), Limits())
+    assert await sandbox.unavailable() is None
+    async with trio.open_nursery() as nursery:
+        for task in (1, 2, 3):
+            nursery.start_soon(sandbox.run, task, ("bash", "-c", "setsid sleep 4713 & echo > started; sleep 4713"))
+        while len(list(Path(sys.argv[1]).glob("*/task-*/started"))) < 3:
+            await trio.sleep(0.05)
+        print("up", flush=True)
+
+trio.run(main)
+"""
+
+
+async def test_everything_dies_with_the_server_and_its_folders_are_swept_at_the_next_opening(base: Path) -> None:
+    server = subprocess.Popen([sys.executable, "-c", SERVER, str(base)], stdout=subprocess.PIPE)
+    assert server.stdout is not None and server.stdout.readline() == b"up\n"
+    below = [Path(f"/proc/{pid}") for pid in descendants(server.pid)]
+    assert len(below) >= 9
+    other = Bubblewrap(base, Limits())
+    await other.sweep()
+    assert len(list(base.glob("*/task-*"))) == 3  # whoever lives is left alone
+    server.kill()
+    server.wait()
+    server.stdout.close()
+    with trio.fail_after(10):
+        while any(_running(process) for process in below):
+            await trio.sleep(0.05)
+    await other.sweep()
+    assert not list(base.iterdir())
+
+
+def _running(process: Path) -> bool:
+    try:
+        return b"sleep" in (process / "cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+async def test_a_sandbox_in_a_folder_of_somebody_else_is_refused(base: Path) -> None:
+    (base / "theirs").mkdir()
+    (base / "theirs").chmod(0o777)
+    why = await Bubblewrap(base / "theirs", Limits()).unavailable()
+    assert why is not None and "belongs to somebody else" in why
+    (base / "theirs").rmdir()
+
+
+async def test_without_bubblewrap_it_says_so(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    why = await Bubblewrap(base, Limits()).unavailable()
+    assert why is not None and "not installed" in why
