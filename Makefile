@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
-.PHONY: chat serve test test-all test-rest check format lint types layers bench kill due year idle hammer simulate mutants \
+.PHONY: chat serve test test-all test-rest check format lint types layers bench kill due workers year idle hammer simulate mutants \
     gate lock clean
 
 chat: .venv/ready
@@ -23,6 +23,7 @@ test-rest: lint types layers
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "extra or slow"
 	$(MAKE) kill ROUNDS=10
 	$(MAKE) due ROUNDS=8
+	$(MAKE) workers ROUNDS=6
 	$(MAKE) idle SECONDS=30 EVERY=3
 	$(MAKE) hammer SECONDS=10
 	$(MAKE) simulate SCHEDULES=300 PROCESSES=10
@@ -52,6 +53,10 @@ bench: .venv/ready
 # Something is due, and the server is killed 0 to 1,000 ms later.
 due: .venv/ready
 	@$(BIN)/python -m tests.kill.due --rounds $(or $(ROUNDS),50)
+
+# Three workers run commands, and the server is killed at a random moment. It needs bubblewrap.
+workers: .venv/ready
+	@$(BIN)/python -m tests.kill.workers --rounds $(or $(ROUNDS),30) $(if $(SEED),--seed $(SEED))
 
 # A year of reminders and jobs, lived twice from one seed; it takes some minutes.
 year: .venv/ready

@@ -6,6 +6,7 @@ depth, and counts what it can't look at as too much.
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import attrs
@@ -99,16 +100,15 @@ def _unlinked_bytes(pid: int) -> int:
 def held(folder: Path, files_max: int) -> tuple[int, int]:
     """The bytes on disk of all that is in a folder, and how many files and folders that is."""
     used = files = 0
-    for entry in _below(folder):
-        files += 1
-        if files > files_max:
-            break
-        try:
-            used += entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES
-        except FileNotFoundError:
-            continue
-        except OSError:
-            return TOO_MUCH, files
+    try:
+        for entry in _below(folder):
+            files += 1
+            if files > files_max:
+                break
+            with suppress(FileNotFoundError):
+                used += entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES
+    except OSError:  # deeper than a path can say
+        return TOO_MUCH, files
     return used, files
 
 
