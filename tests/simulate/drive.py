@@ -107,13 +107,13 @@ class Theatre:
         began = time.monotonic()
         await self.outsider.empty()
         self.api.forget()
-        with complaints() as errors:
-            async with trio.open_nursery() as nursery:
-                stage = self.stage(schedule, limits, nursery)
+        async with trio.open_nursery() as nursery:
+            stage = self.stage(schedule, limits, nursery)
+            with Listening(stage):
                 await _course(stage)
-                nursery.cancel_scope.cancel()
+            nursery.cancel_scope.cancel()
         story = await read_story(stage)
-        found = [*stage.violations, *dict.fromkeys(errors), *judge(story)]
+        found = [*dict.fromkeys(stage.violations), *judge(story)]
         for feature in FEATURES:
             found += [f"{feature.name}: {violation}" for violation in feature.judge(story)]
         return Verdict(
@@ -237,24 +237,25 @@ async def open_theatre(database_url: str, new_life: Callable[[Stage, int, str], 
             yield Theatre(database_url=database_url, outsider=outsider, api=api, client=client, new_life=new_life)
 
 
-class complaints(logging.Handler):
-    """Gathers what the product logs as an error while the block lasts: such a line is a violation."""
+class Listening(logging.Handler):
+    """Hears what the product logs while the block lasts. An error is a violation."""
 
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.lines: list[str] = []
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(logging.WARNING)
+        self._stage = stage
 
     def emit(self, record: logging.LogRecord) -> None:
         said, life = record.getMessage(), LIVING.get()
         if life is not None and life.dead and not life.stopped:
             return  # the dead say nothing
-        if not said.startswith("tool ") or " failed in call:" not in said:
+        if said.startswith("the house closed"):
+            self._stage.said_of_closing.append(said)
+        elif record.levelno >= logging.ERROR and " failed in call:" not in said:
             error = record.exc_info[1] if record.exc_info else None
-            self.lines.append(f"it logged: {said}" + (f" ({error!r})" if error else ""))
+            self._stage.violations.append(f"it logged: {said}" + (f" ({error!r})" if error else ""))
 
-    def __enter__(self) -> list[str]:
+    def __enter__(self) -> None:
         logging.getLogger().addHandler(self)
-        return self.lines
 
     def __exit__(self, *_: object) -> None:
         logging.getLogger().removeHandler(self)

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from tests.simulate.injections import INJECTIONS
 from tests.simulate.outsider import Row
 from tests.simulate.story import Story
 
@@ -25,6 +26,7 @@ def judge(story: Story) -> Iterator[str]:
     yield from _requests(story)
     yield from _attempts(story)
     yield from _given_up(story)
+    yield from _closed(story)
 
 
 # -- who wrote what
@@ -50,6 +52,8 @@ def _one_writer(story: Story) -> Iterator[str]:
         lasts = story.stage.limits.lease_seconds
         if holder and not lasts - 5 < lease["left_seconds"] <= lasts:
             yield f"commit {number} left the lease {lease['left_seconds']:.1f} s, not {lasts:g}"
+        elif holder and not lease["renewed"]:
+            yield f"commit {number} of {lease['app']} did not renew the lease"
     if number != story.commit_no:
         yield f"the lease stands at {story.commit_no}, the audit at {number}"
 
@@ -227,11 +231,26 @@ def _attempts(story: Story) -> Iterator[str]:
             yield f"{name} did not get on and counts {run['attempt']} after {before['attempt']} times"
         if run["turn"] == before["turn"] and not before["retries"] <= run["retries"] <= before["retries"] + 1:
             yield f"{name} counts {run['retries']} tries after {before['retries']}"
+        if before["state"] == "open" and _waits_for_the_model(run) and run["retries"] == before["retries"]:
+            yield f"{name} waits to ask the model again, and counts no try"
         if run["turn"] > before["turn"] and run["retries"]:
             yield f"{name} got its answer and still counts {run['retries']} tries"
 
 
+def _waits_for_the_model(run: dict[str, Any]) -> bool:
+    return run["state"] == "waiting" and run["retry_at"] is not None and "limit" not in run["reason"]
+
+
 # -- how it ends
+
+
+def _closed(story: Story) -> Iterator[str]:
+    """Nobody is left in doubt about a commit while the database is there."""
+    if story.struck(*(name for name in INJECTIONS if name.startswith(("db: absent", "db: silent", "db: paused")))):
+        return
+    for said in story.stage.said_of_closing:
+        if "during a commit" in said:
+            yield f"the database was there, and {said}"
 
 
 def _given_up(story: Story) -> Iterator[str]:

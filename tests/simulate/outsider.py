@@ -21,7 +21,8 @@ CREATE TABLE audit.writes (
 );
 CREATE TABLE audit.leases (
     at BIGSERIAL PRIMARY KEY, commit_no BIGINT, holder TEXT, generation TEXT, app TEXT, xid BIGINT,
-    was_no BIGINT, was_holder TEXT, was_generation TEXT, was_over BOOLEAN, left_seconds FLOAT8
+    was_no BIGINT, was_holder TEXT, was_generation TEXT, was_over BOOLEAN, left_seconds FLOAT8,
+    renewed BOOLEAN
 );
 CREATE FUNCTION audit.write() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 DECLARE fact JSONB := to_jsonb(CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END);
@@ -33,10 +34,11 @@ END $$;
 CREATE FUNCTION audit.lease() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO audit.leases
-        (commit_no, holder, generation, app, xid, was_no, was_holder, was_generation, was_over, left_seconds)
+        (commit_no, holder, generation, app, xid, was_no, was_holder, was_generation, was_over, left_seconds, renewed)
     VALUES (NEW.commit_no, NEW.holder, NEW.generation, current_setting('application_name'),
         pg_current_xact_id()::text::bigint, OLD.commit_no, OLD.holder, OLD.generation,
-        OLD.expires_at <= clock_timestamp(), extract(epoch FROM NEW.expires_at - clock_timestamp()));
+        OLD.expires_at <= clock_timestamp(), extract(epoch FROM NEW.expires_at - clock_timestamp()),
+        NEW.expires_at > OLD.expires_at);
     RETURN NULL;
 END $$;
 CREATE TRIGGER audit AFTER UPDATE ON dreamwalker_lease FOR EACH ROW EXECUTE FUNCTION audit.lease();

@@ -90,6 +90,8 @@ class Stage:
         """How often each operation came up."""
         self.struck: Counter[tuple[str, str]] = Counter()
         self.violations: list[str] = []
+        self.said_of_closing: list[str] = []
+        """Why houses closed, in the words of their logs."""
         self.stopped_well: Life | None = None
         """Who was told to stop in the end, and did, with the database there all the while."""
         self._plans: dict[int, Rounds] = dict(schedule.plans)
