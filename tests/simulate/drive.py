@@ -56,13 +56,6 @@ SELECT (SELECT count(*) FROM messages WHERE placed_seq IS NULL AND withdrawn_at 
     count(*) AS runs, count(*) FILTER (WHERE state = 'open' OR retry_at IS NOT NULL) AS moving,
     min(retry_at) AS retry_at FROM runs WHERE state IN ('open', 'waiting')
 """
-
-
-_HOLDER = """
-SELECT holder = '' OR expires_at <= clock_timestamp() AS free,
-    (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app
-FROM dreamwalker_lease l
-"""
 _HOLDERS = "SELECT DISTINCT app FROM audit.leases WHERE holder <> ''"
 
 
@@ -216,13 +209,13 @@ async def settle(stage: Stage, *, wholly: bool = False) -> None:
 
 async def _losers_are_fenced(stage: Stage) -> None:
     """Whoever lost the lease to a living holder takes nothing in, and says when to come again."""
-    (lease,) = await stage.outsider.rows(_HOLDER)
+    holder = await stage.outsider.holder()
     had_it = {row["app"] for row in await stage.outsider.rows(_HOLDERS)}
     living = {life.app for life in stage.lives if not life.dead}
-    if lease["free"] or lease["app"] not in living:
+    if holder not in living:
         return
     for life in stage.lives:
-        if life.dead or life.app == lease["app"] or life.app not in had_it:
+        if life.dead or life.app == holder or life.app not in had_it:
             continue
         with trio.move_on_after(3):
             answer = await stage.probe(life)

@@ -21,6 +21,7 @@ def judge(story: Story) -> Iterator[str]:
     yield from _every_row_in_its_commit(story)
     yield from _asked_for(story)
     yield from _takings(story)
+    yield from _ids(story)
     yield from _transcripts(story)
     yield from _calls(story)
     yield from _requests(story)
@@ -93,7 +94,10 @@ def _asked_for(story: Story) -> Iterator[str]:
 def _takings(story: Story) -> Iterator[str]:
     """The lease was taken only when it could be: free, run out, or by a deploy as new; never back from who took it."""
     lost: set[str] = set()
+    owners = {lease["holder"]: lease["app"] for lease in story.leases}
     for lease in story.leases:
+        if not lease["holder"] and owners[lease["was_holder"]] != lease["app"]:
+            yield f"{lease['app']} gave up the lease of {owners[lease['was_holder']]}"
         if lease["holder"] in ("", lease["was_holder"]):
             continue
         free = lease["was_holder"] == "" or lease["was_over"]
@@ -102,6 +106,13 @@ def _takings(story: Story) -> Iterator[str]:
         if not free and lease["app"] in lost:
             yield f"{lease['app']} took a living lease back from the one that had taken over"
         lost |= _others(story, lease)
+
+
+def _ids(story: Story) -> Iterator[str]:
+    """No id was handed out twice, whatever it is the id of."""
+    ids = Counter(row["id"] for name in ("conversations", "messages", "runs", "notes") for row in story.tables[name])
+    if twice := [id for id, count in ids.items() if count > 1]:
+        yield f"these ids were handed out twice: {twice}"
 
 
 def _others(story: Story, taken: Row) -> set[str]:

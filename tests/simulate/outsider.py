@@ -51,6 +51,11 @@ _WATCH = "CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON {} FOR EACH R
 _FREE = """
 UPDATE dreamwalker_lease SET holder = '', generation = '', commit_no = 0, expires_at = '1970-01-01 00:00:00+00';
 """
+_HOLDER = """
+SELECT holder = '' OR expires_at <= clock_timestamp() AS free,
+    (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app
+FROM dreamwalker_lease l
+"""
 _OTHERS = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
@@ -93,6 +98,11 @@ class Outsider:
         await self.run(_OTHERS)
         tables = (*reversed(self.tables), "audit.writes", "audit.leases")
         await self.run("".join(f"DELETE FROM {name};" for name in tables) + _FREE)
+
+    async def holder(self) -> str | None:
+        """The process that has the lease, None if it is free."""
+        (lease,) = await self.rows(_HOLDER)
+        return lease["app"] if not lease["free"] else None
 
     async def let_lease_run_out(self) -> None:
         """As if its time had passed. Waits for its row: whoever was frozen with it is ended by the database."""
