@@ -4,7 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
-.PHONY: chat serve test test-all test-rest check format lint types layers bench kill due year simulate mutants gate lock clean
+.PHONY: chat serve test test-all test-rest check format lint types layers bench kill due year idle hammer simulate mutants \
+    gate lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -22,6 +23,8 @@ test-rest: lint types layers
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "extra or slow"
 	$(MAKE) kill ROUNDS=10
 	$(MAKE) due ROUNDS=8
+	$(MAKE) idle SECONDS=30 EVERY=3
+	$(MAKE) hammer SECONDS=10
 	$(MAKE) simulate SCHEDULES=300 PROCESSES=10
 	$(MAKE) mutants
 	$(MAKE) gate
@@ -56,6 +59,14 @@ year: .venv/ready
 
 kill: .venv/ready
 	@$(BIN)/python -m tests.kill --rounds $(or $(ROUNDS),200) $(if $(SEED),--seed $(SEED))
+
+# Ten idle minutes with a connection that drops every half minute; SECONDS=60 EVERY=5 for a shorter run.
+idle: .venv/ready
+	@$(BIN)/python -m tests.simulate.idle --seconds $(or $(SECONDS),600) --every $(or $(EVERY),30)
+
+# Two instances of one deploy and fifty clients, for a minute.
+hammer: .venv/ready
+	@$(BIN)/python -m tests.simulate.hammer --clients $(or $(CLIENTS),50) --seconds $(or $(SECONDS),60)
 
 # Whole systems under every failure we can think of, by seed. PROCESSES of the schedules are played by real processes.
 simulate: .venv/ready

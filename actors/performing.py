@@ -52,10 +52,10 @@ class Performing:
     async def perform(self, calls: list[Call]) -> None:
         """Carry out calls that have begun."""
         scopes = {call.position: trio.CancelScope() for call in calls}
+        stoppable = [scopes[call.position] for call in calls if self._stoppable(call)]
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(
-                self._heed_interrupts, [scopes[call.position] for call in calls if self._stoppable(call)]
-            )
+            if stoppable:
+                nursery.start_soon(self._heed_interrupts, stoppable)
             async with trio.open_nursery() as side_by_side:
                 for call in calls:
                     side_by_side.start_soon(self._call, call, scopes[call.position])
@@ -63,7 +63,7 @@ class Performing:
 
     async def _heed_interrupts(self, scopes: list[trio.CancelScope]) -> None:
         """Stop what can be stopped when the owner sends a message that says so."""
-        while scopes:
+        while True:
             await self._doorbell.wait()
             waiting = await self._means.store.ask(inbox.Unplaced(self._steps.id))
             if any(message.interrupt for message in waiting):

@@ -38,12 +38,12 @@ class Purse:
     zone: ZoneInfo
 
     def day(self, now: datetime) -> str:
-        """The day that `now` falls on, as the books name it."""
-        return f"{now.astimezone(self.zone):%Y-%m-%d}"
+        """The day that `now` falls on, as the books name it: "2026-11-30"."""
+        return now.astimezone(self.zone).date().isoformat()
 
     def month(self, now: datetime) -> str:
-        """The month that `now` falls in, as the books name it."""
-        return f"{now.astimezone(self.zone):%Y-%m}"
+        """The month that `now` falls in, as the books name it: "2026-11"."""
+        return self.day(now)[:7]
 
 
 class Unreserved(Exception):

@@ -161,6 +161,8 @@ class Store:
             if self._busy() and age >= self._settings.renew_seconds * 3 / 4:
                 try:
                     await self.ask(Commit())
+                except StoreBusy as error:  # it may still be done; if not, the next turn sees it by the lease's age
+                    log.info("renewing the lease takes long: %s", error)
                 except StorageError as error:
                     log.info("renewing the lease failed: %s", error)
                     return

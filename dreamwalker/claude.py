@@ -8,9 +8,12 @@ answer is kept as it streamed: a tool use whose JSON broke off needs a fate, and
 
 import functools
 import importlib
+import logging
 import ssl
+import sys
+import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +28,8 @@ from tools.model import ModelError, ModelReply, ModelRequest
 if TYPE_CHECKING:
     import anthropic
     import httpx2
+
+log = logging.getLogger("dreamwalker.claude")
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 CONNECT_SECONDS = 10.0
@@ -115,8 +120,8 @@ class Claude:
             await _close_if_idle(replaced)
 
     async def warm(self) -> None:
-        """Import the SDK, which takes a second or two, in a thread. `ask` does it by itself if need be."""
-        await trio.to_thread.run_sync(_import_sdk, abandon_on_cancel=True)
+        """Load what takes a second or two, the SDK and the certificates, in a thread. `ask` does it if need be."""
+        await trio.to_thread.run_sync(self._load, abandon_on_cancel=True)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
         credentials = self._credentials.current
@@ -156,6 +161,15 @@ class Claude:
             client.streams -= 1
             if client is not self._client:
                 await _close_if_idle(client)
+
+    def _load(self) -> None:
+        began = time.monotonic()
+        first = "anthropic" not in sys.modules
+        _import_sdk()
+        with suppress(ModelError):  # whoever asks is told
+            _trusted(self._extra_ca_file)
+        if first:
+            log.info("ready to ask the model", extra={"seconds": round(time.monotonic() - began, 2)})
 
     def _build(self, credentials: Credentials) -> "anthropic.AsyncAnthropic":
         """In a thread: importing the SDK and reading certificates both take their time."""

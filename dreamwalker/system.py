@@ -1,23 +1,23 @@
 """The whole system: asleep, awake or fenced.
 
 One rule: it sleeps until the first request, which opens the storage; many first requests open it once. An instance
-that has lost the lease takes it again only when it is free.
+that has lost the lease takes it again only when it is free, and until then opens nothing.
 """
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import trio
 
 from actors.clock import Clock, SystemClock
 from actors.store import StoreSettings
 from actors.supervisor import unwrap
-from storage import migrate
+from storage import lease, migrate
 from storage.connection import Options, visit
 from storage.embedded import Embedded, EmbeddedError
 from storage.errors import CommitUnknown, LeaseHeld, LeaseLost, StorageError, StoreClosed, Unavailable
@@ -31,9 +31,13 @@ from .claude import Claude, Credentials, NewestCredentials
 from .config import Config
 from .house import Furnishing, House
 from .ntfy import Ntfy, Topic
+from .shared import Shared
+from .turn import Turn
 
-T = TypeVar("T")
 log = logging.getLogger("dreamwalker.system")
+
+WARM_SECONDS = 1.0
+"""How long a first request is waited for before the time is used to get ready."""
 
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
 
@@ -44,34 +48,6 @@ class NotReady(Exception):
     def __init__(self, message: str, *, retry_after_seconds: float) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
-
-
-class _Shared(Generic[T]):
-    """Work that any number of callers wait for. One who leaves cuts nothing short."""
-
-    def __init__(self, work: Callable[[], Awaitable[T]]) -> None:
-        self._work = work
-        self._over = trio.Event()
-        self._done: list[T] = []
-        self._error: Exception | None = None
-
-    async def run(self) -> None:
-        """Do it."""
-        try:
-            self._done.append(await self._work())
-        except Exception as error:
-            self._error = unwrap(error)
-        finally:
-            self._over.set()
-
-    async def result(self) -> T:
-        """What it came to, once it has. Raises its error; NotReady when it was cut short by the end of the process."""
-        await self._over.wait()
-        if self._error is not None:
-            raise self._error
-        if not self._done:
-            raise _stopping()
-        return self._done[0]
 
 
 class System:
@@ -92,10 +68,12 @@ class System:
         self.house: House | None = None
         self.fenced = False
         self._held_as = ""
+        self._turn = Turn(self._is_free, look_seconds=config.limits.look_seconds)
+        self._opened = trio.Event()
         self.stopping = trio.Event()
         self._nursery: trio.Nursery
-        self._opening: _Shared[House] | None = None
-        self._waking: _Shared[Found] | None = None
+        self._opening: Shared[House] | None = None
+        self._waking: Shared[Found] | None = None
         self._visited_at = float("-inf")
         self._embedded: Embedded | None = None
         self._redactor: tuple[dict[str, str], Redactor] | None = None
@@ -110,7 +88,7 @@ class System:
         if self.house is not None:
             return self.house
         if self._opening is None:
-            self._opening = _Shared(self._open)
+            self._opening = Shared(self._open, _stopping)
             self._nursery.start_soon(self._opening.run)
         return await self._opening.result()
 
@@ -119,7 +97,7 @@ class System:
         anyone should wait for it; it goes on then. Many at once are one. Raises NotReady and StorageError.
         """
         if self._waking is None:
-            self._waking = _Shared(self._wake)
+            self._waking = Shared(self._wake, _stopping)
             self._nursery.start_soon(self._waking.run)
         with trio.move_on_after(self.config.limits.wake_seconds):
             return await self._waking.result()
@@ -144,7 +122,12 @@ class System:
         return self._redactor[1]
 
     async def warm(self) -> None:
-        """Import the model's SDK ahead of its first use; it takes a second or two, so only when the port is open."""
+        """Import the model's SDK, which takes a second or two: once the storage is open, for the first request waits.
+
+        Or when no request comes for a while: who is to take over later goes on with the runs at once then.
+        """
+        with trio.move_on_after(WARM_SECONDS):
+            await self._opened.wait()
         await self._claude.warm()
 
     # -- its life
@@ -155,9 +138,10 @@ class System:
 
     async def _open(self) -> House:
         try:
+            await self._turn.come()
             self.house = await self._nursery.start(self._keep)
         except Exception as error:
-            raise _not_ready(unwrap(error)) from error
+            raise _not_ready(unwrap(error), self.config.limits.look_seconds) from error
         finally:
             self._opening = None
         return self.house
@@ -176,13 +160,16 @@ class System:
         def opened(house: House) -> None:
             nonlocal up
             up, self.fenced = True, False
+            self._opened.set()
             task_status.started(house)
 
         try:
             await house.run(_Status(opened))
         except Exception as raised:
             error = unwrap(raised)
-            self.fenced = self.fenced or isinstance(error, LeaseLost)
+            self.fenced = self.fenced or isinstance(error, LeaseLost | LeaseHeld)
+            if isinstance(error, LeaseHeld):
+                self._turn.refused(error)
             if not up:
                 raise error from None
             log.warning("the house closed: %s", error)
@@ -194,7 +181,10 @@ class System:
                 self.house = None
 
     async def _reopen(self) -> None:
-        """After a failure of the storage there may be work left: try to open again, with growing pauses."""
+        """After a failure of the storage there may be work left: try to open again, with growing pauses.
+
+        Once another instance has the lease, the work is its own: then only a request opens this one again.
+        """
         pause = 1.0
         while self.house is None and not self.fenced and not self.stopping.is_set():
             await trio.sleep(pause)
@@ -211,6 +201,9 @@ class System:
         for name in names:
             log.info("applied migration %s", name)
         return names
+
+    async def _is_free(self) -> bool:
+        return await visit(await self._options(), lease.is_free)
 
     async def _furnishing(self) -> Furnishing:
         config, limits = self.config, self.config.limits
@@ -328,12 +321,12 @@ def _stopping() -> NotReady:
     return NotReady("dreamwalker is stopping.", retry_after_seconds=2.0)
 
 
-def _not_ready(error: BaseException) -> NotReady:
+def _not_ready(error: BaseException, look_seconds: float) -> NotReady:
     match error:
-        case LeaseHeld():
+        case LeaseHeld():  # soon: whoever asks again may meet the other instance, or find that it has gone
             return NotReady(
                 "Another instance of dreamwalker is at work on this database.",
-                retry_after_seconds=max(error.seconds, 1.0),
+                retry_after_seconds=max(min(error.seconds, look_seconds), 1.0),
             )
         case Unavailable() | CommitUnknown() | LeaseLost() | StoreClosed() | EmbeddedError():
             return NotReady(str(error), retry_after_seconds=5.0)

@@ -169,7 +169,7 @@ class Writer:
     async def _compose(self, raw: Any, session: Session, commit: Commit) -> Done[Any]:
         text, taken = lease.compose(tuple((w.sql, w.expect, w.code, w.what) for w in commit.writes))
         params: list[Any] = [self.holder, session.no - 1, float(self.options.lease_seconds)]
-        params.extend(session.storable(value) for w in commit.writes for value in w.params)
+        params += session.storable(value for w in commit.writes for value in w.params)
         if len(params) != taken:
             raise TypeError(f"{taken - 3} parameters expected, {len(params) - 3} given: {text}")
         done = Done(value=session.no, bells=commit.bells, no=session.no, replaced=session.replaced)

@@ -118,6 +118,8 @@ class _Link:
         return self.raw
 
     async def reach(self, patience: commits.Patience) -> Any:
+        if self.raw is not None and self.raw.is_closed():
+            self._lost("it ended while nothing was asked")
         while self.raw is None or self.raw.is_closed():
             if self.stopping:
                 raise StoreClosed("the storage is closing")
@@ -155,10 +157,13 @@ class _Link:
         return True
 
     async def again(self, lost: Exception, patience: commits.Patience) -> None:
-        self.drops += 1
-        log.info("database connection lost, reconnecting: %s", lost)
-        self.drop()
+        self._lost(str(lost))
         await patience.wait(lost)
+
+    def _lost(self, why: str) -> None:
+        self.drops += 1
+        log.info("database connection lost, reconnecting: %s", why)
+        self.drop()
 
     def drop(self) -> None:
         self.cut()
@@ -330,13 +335,18 @@ class Bridge:
 async def visit(options: Options, work: Callable[[Any], Awaitable[T]]) -> T:
     """From trio: connect, let `work` use the driver's connection, and close it.
 
-    For what comes before any lease: applying migrations. Raises Unavailable, and what `work` raises.
+    For what comes before any lease: applying migrations. Raises Unavailable, also when the connection is lost
+    meanwhile, and what `work` raises.
     """
 
     async def unit() -> T:
         link = _Link(options)
         try:
             return await work(await link.reach(link.patience()))
+        except Exception as error:
+            if link.raw is not None and (link.raw.is_closed() or is_loss(error)):
+                raise Unavailable(f"the connection to the database was lost: {said(error)}") from error
+            raise
         finally:
             link.drop()
 

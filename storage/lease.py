@@ -4,6 +4,7 @@ One rule: every commit renews it first and fails if another has taken it. The da
 """
 
 from functools import lru_cache
+from typing import Any
 from urllib.parse import urlsplit
 
 from . import sql
@@ -20,7 +21,14 @@ RETURNING commit_no
 
 LOOK = "SELECT holder, commit_no FROM dreamwalker_lease WHERE id = 1"
 
+_FREE = "SELECT holder = '' OR expires_at <= clock_timestamp() FROM dreamwalker_lease WHERE id = 1"
+
 SECONDS_LEFT = "SELECT extract(epoch FROM expires_at - clock_timestamp())::float8 FROM dreamwalker_lease WHERE id = 1"
+
+
+async def is_free(raw: Any) -> bool:
+    """Whether anybody may take it. `raw` is a driver's connection."""
+    return bool(await raw.fetchval(_FREE))
 
 
 def give_up(holder: str) -> str:

@@ -3,7 +3,7 @@
 One rule: it is dead as soon as its unit has ended; a callback that kept it can do nothing with it.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from . import sql
@@ -108,8 +108,8 @@ class Session:
         """The driver's parameters for one statement: the caller's, and our commit number where it says `:no`."""
         if len(params) != statement.parameters:
             raise TypeError(f"{statement.parameters} parameters expected, {len(params)} given: {statement.text}")
-        given = iter(params)
-        return [self.storable(next(given)) if is_param else self.no for is_param in statement.slots]
+        given = iter(self.storable(params))
+        return [next(given) if is_param else self.no for is_param in statement.slots]
 
     async def get(self, text: str, *params: Any) -> Row | None:
         statement = admitted(text, reading=not self.no)
@@ -143,11 +143,11 @@ class Session:
     def ring(self, bell: Bell) -> None:
         self.bells.append(bell)
 
-    def storable(self, value: Any) -> Any:
-        """A parameter with what can't be stored replaced, and counted."""
-        value, replaced = storable(value)
+    def storable(self, values: Iterable[Any]) -> list[Any]:
+        """Parameters with what can't be stored replaced, and counted."""
+        held, replaced = storable(values)
         self.replaced += replaced
-        return value
+        return held
 
     async def _is_there(self, text: str) -> bool:
         """Whether it is a CREATE … IF NOT EXISTS of what exists."""

@@ -6,8 +6,10 @@ the connection counts what was replaced in what it commits.
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -38,10 +40,10 @@ def clean_json(value: Any) -> tuple[Any, int]:
 
 def dumps(value: Any) -> str:
     """JSON text of one value: compact, keys in the order they came, everything storable."""
-    made = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    made = _COMPACT.encode(value)
     if _UNSTORABLE.search(made) or "\\u0000" in made:
         cleaned, replaced = clean_json(value)
-        made = Mended(json.dumps(cleaned, ensure_ascii=False, separators=(",", ":")))
+        made = Mended(_COMPACT.encode(cleaned))
         made.replaced = replaced
     return made
 
@@ -51,13 +53,18 @@ def loads(text: str) -> Any:
     return json.loads(text)
 
 
-def storable(value: Any) -> tuple[Any, int]:
-    """A parameter of a statement as Postgres can hold it, and how many characters of it were replaced."""
-    match value:
-        case Mended():
-            return str(value), value.replaced
-        case str():
-            return _UNSTORABLE.subn("\ufffd", value)
-        case list() | tuple():
-            return clean_json(value)
-    return value, 0
+def storable(values: Iterable[Any]) -> tuple[list[Any], int]:
+    """The parameters of a statement as Postgres can hold them, and how many characters of them were replaced."""
+    held, replaced = [], 0
+    for value in values:
+        count = 0
+        if isinstance(value, Mended):
+            count = value.replaced
+        elif isinstance(value, str):
+            if _UNSTORABLE.search(value):
+                value, count = _UNSTORABLE.subn("\ufffd", value)
+        elif isinstance(value, list | tuple):
+            value, count = clean_json(value)
+        held.append(value)
+        replaced += count
+    return held, replaced

@@ -72,6 +72,11 @@ class Events:
                 return Event(name=fields["event"], id=id, data=json.loads(fields["data"]))
         return None
 
+    async def stays_open(self) -> None:
+        """Read on, however long nothing but heartbeats comes, until it ends."""
+        while (block := await self._block()) is not None and not block.startswith(b"event: end"):
+            pass
+
     async def of(self, name: str) -> Event:
         """The next event of this name; others are passed over."""
         while (event := await self.next()) is not None:

@@ -113,6 +113,8 @@ class Limits:
     """How long a holder may be silent before another may take its place."""
     renew_seconds: float = 20.0
     """How often the lease is renewed while there is work or a visitor."""
+    look_seconds: float = 2.0
+    """How often an instance that another one keeps out looks at most whether the lease was given up."""
     lease_margin_seconds: float = 10.0
     """Effects that must not be repeated start only while so much of the lease is left."""
     visitor_seconds: float = 300.0
@@ -121,10 +123,11 @@ class Limits:
     """How long one operation may take, reconnecting included."""
     statement_seconds: float = 8.0
     """How long a statement of a transaction may take."""
-    idle_seconds: float = 10.0
+    idle_seconds: float = 9.5
     """How long the database lets a paused process hold a transaction open between two statements."""
-    transaction_seconds: float = 10.0
-    """How long a transaction may take: a paused process, wherever it stopped, keeps nobody waiting for longer."""
+    transaction_seconds: float = 9.5
+    """How long a transaction may take: a paused process, wherever it stopped, keeps nobody waiting for longer. Whoever
+    takes over is at work within ten seconds then."""
     silent_seconds: float = 14.0
     """A database that says nothing for so long is gone: longer than those three, and half of the bound."""
     ask_seconds: float = 60.0

@@ -10,13 +10,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
 from ..config import Config
 from . import tokens
-from .client import Api
 from .problems import Refused, Unreachable
+
+if TYPE_CHECKING:
+    from .client import Api
 
 START_SECONDS = 90.0
 """How long a first start may take: it makes a database, or recovers one."""
@@ -60,7 +63,7 @@ def announced(home: Path) -> Running | None:
         return None
 
 
-def find(config: Config) -> Api | None:
+def find(config: Config) -> "Api | None":
     """The server that runs on this machine, if one does. Raises Refused if there is no token for it."""
     running = announced(config.home)
     if running is None or not _alive(running.pid):
@@ -86,7 +89,7 @@ class Child:
                 start_new_session=True,  # Ctrl-C is for the command, not for the server
             )
 
-    def wait_until_up(self, config: Config) -> Api:
+    def wait_until_up(self, config: Config) -> "Api":
         """Wait until it serves. Raises Unreachable with its last words if it does not."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
@@ -117,14 +120,16 @@ class Child:
         return f"{(spoken or ['It said nothing.'])[-1]} (All that it said is in {self._log}.)"
 
 
-def _api(config: Config, running: Running) -> Api:
+def _api(config: Config, running: Running) -> "Api":
+    from .client import Api  # on the platform `serve` never looks for another server, and starts sooner
+
     token = tokens.read(config)
     if token is None:
         raise Refused(f"A server runs at {running.url}, but there is no token for it in {config.token_file}.")
     return Api(running.url, token)
 
 
-def _if_healthy(api: Api) -> Api | None:
+def _if_healthy(api: "Api") -> "Api | None":
     if api.healthy():
         return api
     api.close()

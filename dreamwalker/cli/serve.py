@@ -21,7 +21,6 @@ from .. import logs, server, system
 from ..config import Config
 from . import local, tokens
 from .problems import Misconfigured, Problem, Unreachable
-from .telling import PRACTICE
 from .terminal import remark, say
 
 _MARGIN_SECONDS = 0.5
@@ -103,10 +102,9 @@ class _Serving:
             self.failure = Problem(self._cannot_listen(error))
             return
         try:
+            nursery.start_soon(running.warm)
             if self.own_machine:
                 await self._settle_in(running, addresses[0])
-            if self.failure is None:
-                await running.warm()
             await ended.wait()
         finally:
             local.withdraw(self.config.home, os.getpid())
@@ -126,6 +124,8 @@ class _Serving:
         kept = "in DREAMWALKER_TOKEN" if self.config.token else f"in {self.config.token_file}"
         say(f"dreamwalker listens at {address}. The token is kept {kept}. Ctrl-C stops it.")
         if self.config.practice:
+            from .telling import PRACTICE
+
             remark(PRACTICE)
 
     def _cannot_listen(self, error: OSError) -> str:

@@ -17,9 +17,12 @@ import httpx2
 import trio
 
 from tests.kill.server import Server
-from tests.messages_api import Answer, answer, say, serve_messages_api, use
+from tests.messages_api import Answer, MessagesApi, answer, say, serve_messages_api, use
 
 MESSAGES_PER_ROUND = 2
+
+ASKS_SECONDS = 10.0
+"""How long a round waits for the model to be asked; it may be that nothing is left to ask."""
 
 
 def rule(request: dict[str, Any]) -> Answer:
@@ -41,18 +44,20 @@ async def run(rounds: int, seed: int) -> list[str]:
             server = Server(Path(folder), api.url)
             server.start()
             try:
-                await _conversation(server, client, chance, rounds)
+                await _conversation(server, api, client, chance, rounds)
                 return await _violations(server, client, rounds * MESSAGES_PER_ROUND)
             finally:
                 server.end()
 
 
-async def _conversation(server: Server, client: httpx2.AsyncClient, chance: random.Random, rounds: int) -> None:
+async def _conversation(
+    server: Server, api: MessagesApi, client: httpx2.AsyncClient, chance: random.Random, rounds: int
+) -> None:
     number = 0
     await server.request(client, "GET", "/api/status")
     for _ in range(rounds):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_die, server, chance.uniform(0.0, 0.4))
+            nursery.start_soon(_die, server, api, chance)
             for _ in range(MESSAGES_PER_ROUND):
                 number += 1
                 body = {"request_id": f"r{number}", "text": f"Please write note {number}."}
@@ -62,8 +67,17 @@ async def _conversation(server: Server, client: httpx2.AsyncClient, chance: rand
                 await trio.sleep(chance.uniform(0.0, 0.15))
 
 
-async def _die(server: Server, after_seconds: float) -> None:
-    await trio.sleep(after_seconds)
+async def _die(server: Server, api: MessagesApi, chance: random.Random) -> None:
+    """Kill it a moment after the round began, or after it next asked the model.
+
+    If it were always the former, a slow machine would kill every life before it had got anywhere.
+    """
+    if chance.random() < 0.5:
+        with trio.move_on_after(ASKS_SECONDS):
+            await api.arrived(len(api.requests) + 1)
+        await trio.sleep(chance.uniform(0.0, 0.1))
+    else:
+        await trio.sleep(chance.uniform(0.0, 0.4))
     server.kill()
     server.start()
 

@@ -1,6 +1,8 @@
 """Asleep, awake, fenced: opening once, taking over, giving way, coming back."""
 
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -9,13 +11,16 @@ import trio.testing
 
 from dreamwalker.config import Config, read
 from dreamwalker.system import NotReady, start
-from storage.errors import StorageError
+from storage.errors import LeaseLost, StorageError, StoreBusy
 from storage.operation import Commit
-from tests.proxy import PASS, Await, Door, open_proxy
+from tests.proxy import CUT_AFTER, PASS, Action, Await, Door, Request, open_proxy
+from tests.storage.harness import outside
 from tools.limits import Limits
 
+RUN_OUT = "UPDATE dreamwalker_lease SET expires_at = clock_timestamp() RETURNING 1"
 
-def config_for(database_url: str, tmp_path: Path, *, generation: str = "0", lease_seconds: float = 60.0) -> Config:
+
+def config_for(database_url: str, tmp_path: Path, *, generation: str = "0", **limits: Any) -> Config:
     config = read(
         {
             "DREAMWALKER_HOME": str(tmp_path),
@@ -26,7 +31,7 @@ def config_for(database_url: str, tmp_path: Path, *, generation: str = "0", leas
             "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
         }
     )
-    return attrs.evolve(config, limits=Limits(lease_seconds=lease_seconds, reach_seconds=2.0))
+    return attrs.evolve(config, limits=attrs.evolve(Limits(reach_seconds=2.0), **limits))
 
 
 async def test_many_first_requests_open_the_storage_once(database_url: str, tmp_path: Path) -> None:
@@ -122,6 +127,7 @@ async def test_an_instance_whose_database_failed_does_not_take_the_lease_from_th
                     await trio.lowlevel.checkpoint()
             with pytest.raises(NotReady, match="Another instance"):
                 await first.open()
+            assert first.state == "fenced", "and it doesn't try again by itself"
             assert second.state == "awake"
 
 
@@ -142,6 +148,33 @@ async def test_an_instance_whose_database_failed_goes_on_at_once_if_nobody_took_
         assert system.state == "awake"
 
 
+async def test_the_lease_is_kept_up_again_after_a_database_that_was_too_slow_for_it(
+    database_url: str, tmp_path: Path
+) -> None:
+    limits: dict[str, Any] = {"renew_seconds": 0.2, "ask_seconds": 0.1, "reach_seconds": 10.0}
+    async with open_proxy(database_url) as proxy, start(config_for(proxy.url, tmp_path, **limits)) as system:
+        with trio.fail_after(20):
+            house = await system.open()
+            go_on, halted = trio.Event(), trio.Event()
+
+            def halt(request: Request) -> Action:
+                if "dreamwalker_lease" not in request.sql:
+                    return PASS
+                halted.set()
+                return Await(go_on)
+
+            proxy.on_request = halt
+            await halted.wait()
+            with pytest.raises(StoreBusy):
+                await house.store.ask(Commit())  # later than the renewal that waits, which is given up before it
+            go_on.set()
+            proxy.on_request = lambda request: PASS
+            for _ in range(3):
+                before = house.store.commit_no
+                while house.store.commit_no == before:
+                    await trio.lowlevel.checkpoint()
+
+
 async def test_an_instance_that_is_replaced_while_it_opens_does_not_steal_the_lease_back(
     database_url: str, tmp_path: Path
 ) -> None:
@@ -150,14 +183,20 @@ async def test_an_instance_that_is_replaced_while_it_opens_does_not_steal_the_le
             start(config_for(proxy.url, tmp_path)) as first,
             start(config_for(database_url, tmp_path)) as second,
         ):
-            replaced = trio.Event()
-            proxy.on_request = lambda request: Await(replaced) if "FROM settings" in request.sql else PASS
+            reached, replaced = trio.Event(), trio.Event()
+
+            def halt(request: Request) -> Action:
+                if "FROM settings" not in request.sql:
+                    return PASS
+                reached.set()
+                return Await(replaced)
+
+            proxy.on_request = halt
             async with trio.open_nursery() as nursery:
 
                 @nursery.start_soon
                 async def replace() -> None:
-                    while not proxy.round_trips > 8:
-                        await trio.lowlevel.checkpoint()
+                    await reached.wait()
                     await second.open()
                     replaced.set()
 
@@ -167,6 +206,66 @@ async def test_an_instance_that_is_replaced_while_it_opens_does_not_steal_the_le
             with pytest.raises(NotReady, match="Another instance"):
                 await first.open()
             assert second.state == "awake"
+
+
+async def test_an_instance_that_is_kept_out_opens_nothing_until_the_lease_may_be_free(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with open_proxy(database_url) as proxy:
+        older = config_for(proxy.url, tmp_path, generation="66a0aaaa", look_seconds=3600.0)
+        newer = config_for(database_url, tmp_path, generation="66b0aaaa", lease_seconds=2.0)
+        async with start(older) as old, start(newer) as new:
+            house = await new.open()
+            for _ in range(20):
+                with pytest.raises(NotReady, match="Another instance") as refused:
+                    await old.open()
+                assert 0 < refused.value.retry_after_seconds <= 2
+            assert proxy.accepted == 1
+            await outside(database_url, RUN_OUT)  # nobody looks, but the time is over
+            with trio.fail_after(5):
+                while old.state != "awake":
+                    with suppress(NotReady):
+                        await old.open()
+            assert proxy.accepted == 2
+            with pytest.raises(LeaseLost):
+                await house.store.ask(Commit())
+
+
+async def test_an_instance_that_is_kept_out_sees_within_seconds_that_the_lease_was_given_up(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with open_proxy(database_url) as proxy:
+        older = config_for(proxy.url, tmp_path, generation="66a0aaaa", look_seconds=0.05)
+        newer = config_for(database_url, tmp_path, generation="66b0aaaa")
+        async with start(older) as old:
+            async with start(newer) as new:
+                await new.open()
+                with pytest.raises(NotReady, match="Another instance"):
+                    await old.open()
+            with trio.fail_after(5):
+                while old.state != "awake":
+                    with suppress(NotReady):
+                        await old.open()
+            assert proxy.accepted == 3, "it was sent away, looked once and opened"
+
+
+async def test_an_instance_that_is_kept_out_says_so_when_the_database_is_away_as_well(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with open_proxy(database_url) as proxy:
+        older = config_for(proxy.url, tmp_path, generation="66a0aaaa", look_seconds=0.001)
+        newer = config_for(database_url, tmp_path, generation="66b0aaaa")
+        async with start(older) as old, start(newer) as new:
+            await new.open()
+            with pytest.raises(NotReady, match="Another instance"):
+                await old.open()
+            proxy.on_request = lambda request: CUT_AFTER
+            said = "Another instance"
+            while said.startswith("Another instance"):
+                with pytest.raises(NotReady) as refused:
+                    await old.open()
+                said = str(refused.value)
+            assert said.startswith("the connection to the database was lost")
 
 
 async def test_a_caller_that_leaves_does_not_cut_an_opening_short(database_url: str, tmp_path: Path) -> None:

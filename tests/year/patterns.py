@@ -18,7 +18,7 @@ ZONES = (
     "America/Santiago", "Australia/Sydney", "Australia/Lord_Howe", "Pacific/Chatham", "Africa/Casablanca",
     "Atlantic/Azores", "Asia/Beirut",
 )  # fmt: skip
-"""Twelve zones whose clocks are changed twice in 2026, some by half an hour, some at midnight, one for Ramadan."""
+"""Twelve zones whose clocks are changed twice in 2026 or oftener: by half an hour, at midnight, for Ramadan."""
 
 _MINUTE = timedelta(minutes=1)
 _CRON_DAYS = ("1", "2", "3", "4", "5", "6", "0")
