@@ -37,6 +37,7 @@ SOON_STEPS, SOON_SECONDS = 8, 0.1
 LIMITS = Limits(
     lease_seconds=60.0,
     renew_seconds=0.8,
+    look_seconds=0.05,
     reach_seconds=4.0,
     idle_seconds=0.8,
     statement_seconds=0.7,
