@@ -52,17 +52,9 @@ class Hold:
         self.gate = Gate()
         self.taken = False
 
-    async def reached(self, seconds: float) -> bool:
-        with trio.move_on_after(seconds):
-            await self.gate.reached.wait()
-            return True
-        return False
-
 
 class Stage:
     """One schedule's world."""
-
-    passing = PASS
 
     def __init__(
         self,
@@ -196,8 +188,8 @@ class Stage:
             self.died(life)
 
     async def _succeed(self, life: Life) -> None:
-        generation = self.schedule.succession(life.generation, self.chance)
-        newcomer = await self.begin(generation)
+        deployed_anew = self.chance.random() < 0.2
+        newcomer = await self.begin(newer_than(life.generation) if deployed_anew else life.generation)
         if self.current is life:
             self.current = newcomer
         await self.wake(newcomer)
