@@ -87,7 +87,8 @@ class Tool:
     `exit`: it can carry text away from the conversation. `private`, `outside`: its results can hold the owner's
     text, text from outside. `repeatable`: after a restart it may simply be done again. `stoppable`: it may be cut
     short for an owner who interrupts. `detachable`: a run goes on without it when somebody writes, and what comes of it
-    enters later as a message. `asks`: each call of it is a question to the owner, whose answer is its result.
+    enters later as a message. `in_database`: all that it does is what it returns, to be committed with its result.
+    `asks`: each call of it is a question to the owner, whose answer is its result.
 
     `check` raises ToolFailed for arguments that can't be carried out whatever happens, before anybody is asked about
     them. `settle` makes of arguments that depend on when or where they are read (tomorrow, in an hour) ones that don't,
@@ -105,6 +106,7 @@ class Tool:
     repeatable: bool = False
     stoppable: bool = False
     detachable: bool = False
+    in_database: bool = False
     asks: bool = False
     check: Callable[[Any, Limits], None] | None = None
     settle: Callable[[ToolContext, Any], Awaitable[Any]] | None = None

@@ -29,6 +29,8 @@ from tools.limits import Limits
 
 REQUEST_SECONDS = 20.0
 """How long the owner is patient with one request."""
+PATIENT_TRIES = 10
+"""How often he is sent away before somebody sees to the lease of one that died."""
 
 
 @attrs.define
@@ -50,17 +52,9 @@ class Hold:
         self.gate = Gate()
         self.taken = False
 
-    async def reached(self, seconds: float) -> bool:
-        with trio.move_on_after(seconds):
-            await self.gate.reached.wait()
-            return True
-        return False
-
 
 class Stage:
     """One schedule's world."""
-
-    passing = PASS
 
     def __init__(
         self,
@@ -90,6 +84,8 @@ class Stage:
         """How often each operation came up."""
         self.struck: Counter[tuple[str, str]] = Counter()
         self.violations: list[str] = []
+        self.said_of_closing: list[str] = []
+        """Why houses closed, in the words of their logs."""
         self.stopped_well: Life | None = None
         """Who was told to stop in the end, and did, with the database there all the while."""
         self._plans: dict[int, Rounds] = dict(schedule.plans)
@@ -192,8 +188,8 @@ class Stage:
             self.died(life)
 
     async def _succeed(self, life: Life) -> None:
-        generation = self.schedule.succession(life.generation, self.chance)
-        newcomer = await self.begin(generation)
+        deployed_anew = self.chance.random() < 0.2
+        newcomer = await self.begin(newer_than(life.generation) if deployed_anew else life.generation)
         if self.current is life:
             self.current = newcomer
         await self.wake(newcomer)
@@ -245,8 +241,14 @@ class Stage:
                 tries += 1
                 there = [life for life in self.lives if not life.dead and life.url] or [self.current]
                 life = self.current if tries % 3 else there[tries // 3 % len(there)]
+                if tries % PATIENT_TRIES == 0 and await self.outsider.holder() in self._dead:
+                    await self.outsider.let_lease_run_out()  # its time passes for whoever waits for it
         await trio.sleep_forever()  # nobody waits for it any more
         raise AssertionError
+
+    @property
+    def _dead(self) -> set[str]:
+        return {life.app for life in self.lives if life.dead}
 
     async def send(self, life: Life, method: str, path: str, body: Any = None) -> httpx2.Response | None:
         """Ask one instance once; None if it does not answer."""

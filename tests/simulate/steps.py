@@ -16,6 +16,7 @@ COMPOSED = (
     ("accept the message", "accept"),
     ("open the run", "open a run"),
     ("begin the call", "reply with calls"),
+    ("the call with its result", "whole turn"),
     ("finish the call", "result"),
     ("start fresh", "start fresh"),
     ("place the message", "place"),
