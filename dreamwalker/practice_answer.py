@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from dreamwalker.practice_memory import Wish
-from dreamwalker.practice_reports import pass_on, report
+from dreamwalker.practice_reports import pass_on, report, unframed
 from dreamwalker.practice_rules import understand
 from dreamwalker.practice_tools import Use, filled
 from dreamwalker.practice_words import short
@@ -133,7 +133,8 @@ def _heard(messages: list[Json]) -> _Heard:
             elif match := TIME_LINE.match(text):
                 heard.now, heard.zone = _time(match), match[3]
             elif text.startswith(OUTSIDE):
-                heard.outside.append(text)
+                if unframed(text):  # else it only says what follows
+                    heard.outside.append(text)
             elif text and text != FRESH_LINE:
                 heard.owner.append(text)
     return heard

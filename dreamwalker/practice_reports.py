@@ -45,6 +45,8 @@ def report(block: Json, messages: list[Json]) -> str | Use:
     whole = "\n".join(unframed(text) for text in texts).strip()
     if block.get("is_error"):
         return f"That didn't work: {quoted(whole)}"
+    if name == "delegate":
+        return _answered(whole)
     if WAITING.search(whole):
         return f"That isn't decided yet: {quoted(whole)}"
     if DECLINED.search(whole) and len(whole) < 300:
@@ -60,13 +62,17 @@ def report(block: Json, messages: list[Json]) -> str | Use:
             return f"The note says: {quoted(_body(whole))}"
         case "set_reminder" | "make_job":
             return f"Done. {short(whole, QUOTED_CHARACTERS)}"
-        case "delegate":
-            return f"The worker answers: {quoted(whole)}"
         case "message_agent":
             return f"The answer is: {quoted(whole)}"
         case "ask_owner":
             return f"You chose: {quoted(whole)}"
     return f"{name} says: {quoted(whole)}"
+
+
+def _answered(whole: str) -> str:
+    if whole.startswith(("Still open", "Nothing was done")):
+        return f"That isn't done yet: {quoted(whole)}"
+    return f"The worker answers: {quoted(whole)}"
 
 
 def quoted(text: str) -> str:

@@ -25,15 +25,15 @@ DELEGATE = "delegate"
 Outcome = Literal["answered", "cut", "silent", "failed", "time", "money", "stopped"]
 
 FRAMES: dict[Outcome, str] = {
-    "answered": "The worker is done. Its answer follows.",
-    "cut": "The worker is done, but its answer broke off at the longest length of a reply. It follows.",
-    "silent": "The worker is done and said nothing.",
-    "failed": "The worker failed. Why, and what it had written until then, follows.",
-    "time": "The worker took too long and was ended. What it had written until then follows.",
-    "money": "The spending limit was reached before the worker was done. What it had written until then follows.",
-    "stopped": "The worker was stopped before it was done. What it had written until then follows.",
+    "answered": "⟦The worker is done. Its answer follows.⟧",
+    "cut": "⟦The worker is done, but its answer broke off at the longest length of a reply. It follows.⟧",
+    "silent": "⟦The worker is done and said nothing.⟧",
+    "failed": "⟦The worker failed. Why, and what it had written until then, follows.⟧",
+    "time": "⟦The worker took too long and was ended. What it had written until then follows.⟧",
+    "money": "⟦The spending limit was reached before the worker was done. What it had written until then follows.⟧",
+    "stopped": "⟦The worker was stopped before it was done. What it had written until then follows.⟧",
 }
-"""What a model is told of how a worker ended."""
+"""What a model is told of how a worker ended, in the brackets that nothing from outside can hold."""
 
 DETACHED = (
     "Still open: the owner wrote something meanwhile. The worker goes on, and what comes of it will come as a message."

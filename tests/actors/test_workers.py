@@ -96,7 +96,7 @@ async def test_the_owner_does_not_wait_behind_a_worker(database_url: str) -> Non
         assert second.act == first.act and second.state == "done"
         said = await it.said()
         assert said[-1] == "Owls eat mice." and any("Mice." in text and "⟦The worker" in text for text in said)
-        assert "The worker is done. Its answer follows." in said
+        assert "⟦The worker is done. Its answer follows.⟧" in said
         assert await nobody_at_work(it)
 
 

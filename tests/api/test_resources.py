@@ -2,7 +2,7 @@
 
 import json
 
-from tests.messages_api import Gate, answer, say, text, use
+from tests.messages_api import Answer, Gate, answer, say, text, use
 from tests.world import Json, World, world
 
 ENTRIES = "/api/agents/dreamwalker/entries"
@@ -165,3 +165,54 @@ async def _set(w: World, **values: object) -> object:
     answered = await w.client.patch("/api/settings", json=values)
     assert answered.status_code == 200, answered.text
     return answered.json()
+
+
+async def test_a_worker_is_shown_under_its_call_while_it_works_and_after(database_url: str) -> None:
+    gate = Gate()
+
+    def rule(request: Json) -> Answer:
+        if "You are a worker" in str(request["system"]):
+            return say("Nine", gate, ".")
+        if request["messages"][-1]["content"][0]["type"] == "tool_result":
+            return say("At nine.")
+        return answer(use("delegate", {"task": "Trains to Graz"}))
+
+    async with world(database_url) as w:
+        w.api.script(rule)
+        async with w.stream() as stream:
+            await w.say("When do trains leave?")
+            await gate.reached.wait()
+            page = await w.get("/api/agents/dreamwalker/entries")
+            (working,) = page["workers"]
+            (call,) = page["calls"]
+            assert (working["run"], working["turn"], working["position"]) == (call["run"], call["turn"], 0)
+            assert working["state"] == "open" and not working["over"]
+            gate.open()
+            seen = [one for event in await stream.until_settled() for one in event.data.get("workers", ())]
+        assert seen[0]["state"] in ("queued", "open") and seen[-1]["over"]
+        theirs, ours = (await w.get("/api/runs"))["runs"]
+        assert theirs["kind"] == "worker" and theirs["works_for"] == ours["id"] and ours["works_for"] is None
+        whole = await w.get(f"/api/runs/{ours['id']}")
+        (worker,) = whole["workers"]
+        assert worker["worker_run"] == theirs["id"] and worker["state"] == "done" and worker["replies"] == 1
+
+
+async def test_a_workers_own_run_can_be_stopped(database_url: str) -> None:
+    gate = Gate()
+
+    def rule(request: Json) -> Answer:
+        if "You are a worker" in str(request["system"]):
+            return say("Nine", gate, ".")
+        if request["messages"][-1]["content"][0]["type"] == "tool_result":
+            return say("It was stopped.")
+        return answer(use("delegate", {"task": "Trains to Graz"}))
+
+    async with world(database_url) as w:
+        w.api.script(rule)
+        sent = await w.say("When do trains leave?")
+        await gate.reached.wait()
+        theirs = (await w.get("/api/runs"))["runs"][0]
+        stopped = (await w.post(f"/api/runs/{theirs['id']}/stop"))["run"]
+        assert stopped["state"] == "stopped" and stopped["kind"] == "worker"
+        await w.settled(sent["accepted_no"])
+        assert (await w.get("/api/runs"))["runs"][1]["state"] == "done"
