@@ -9,7 +9,9 @@ import hashlib
 import logging
 import os
 import secrets
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from .measure import delete
@@ -39,12 +41,13 @@ def base_folder(home: Path) -> Path:
 
 
 class Folders:
-    """The folders below one."""
+    """The folders below one. Any thread may ask."""
 
     def __init__(self, base: Path) -> None:
         self._base = base
         self._place: Path | None = None
         self._lock = -1
+        self._one_at_a_time = threading.Lock()
 
     @property
     def etc(self) -> Iterator[Path]:
@@ -53,23 +56,28 @@ class Folders:
 
     def of(self, task: int) -> Path:
         """The folder of a task, made if it isn't there. Raises OSError."""
-        folder = self._own() / f"task-{task}"
-        if not folder.exists():
-            for made in (folder, folder / ".tmp", folder / ".shm"):
-                made.mkdir(mode=0o700)
-                if os.geteuid() == 0:
-                    os.chown(made, NOBODY, NOBODY)
-        return folder
+        with self._one_at_a_time:
+            folder = self._own() / f"task-{task}"
+            if not folder.exists():
+                for made in (folder, folder / ".tmp", folder / ".shm"):
+                    made.mkdir(mode=0o700)
+                    if os.geteuid() == 0:
+                        os.chown(made, NOBODY, NOBODY)
+            return folder
 
     def clean(self, task: int) -> None:
         """Delete the folder of a task; once there is none, all that this process has. Never raises."""
-        if self._place is None:
+        if (place := self._place) is None:
             return
-        _delete(self._place / f"task-{task}")
-        if not any(self._place.glob("task-*")):
+        _delete(place / f"task-{task}")
+        with self._one_at_a_time:
+            if self._place is None or any(self._place.glob("task-*")):
+                return
             place, self._place = self._place, None
             _delete(place)
             os.close(self._lock)
+            with suppress(OSError):  # others have theirs there
+                self._base.rmdir()
 
     def sweep(self) -> None:
         """Delete what processes that are no more left behind. Raises OSError."""
@@ -91,6 +99,9 @@ class Folders:
                 continue
             finally:
                 os.close(lock)
+        if self._place is None:
+            with suppress(OSError):
+                self._base.rmdir()
 
     def _own(self) -> Path:
         """The folder of this process."""

@@ -25,6 +25,7 @@ from tests.messages_api import MessagesApi, serve_messages_api
 from tools.limits import Limits
 from tools.phone import Phone
 from tools.redact import Redactor
+from tools.sandbox import Sandbox
 
 T = TypeVar("T")
 
@@ -114,6 +115,7 @@ async def open_house(
     zone: str = "Europe/Vienna",
     house_type: type[House] = House,
     phone: Phone | None = None,
+    sandbox: Sandbox | None = None,
     **options: Any,
 ) -> AsyncIterator[Inside]:
     """Open a house on a database; it is closed at the end, as a process that stops closes it."""
@@ -133,6 +135,7 @@ async def open_house(
             zone=ZoneInfo(zone),
             default_model="claude-haiku-5-5",
             phone=phone,
+            sandbox=sandbox,
             visited=lambda: True,
         )
         house = house_type(furnishing)

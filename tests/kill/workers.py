@@ -5,7 +5,6 @@ process of a sandbox runs and no folder of a task is there. The last line is `N 
 """
 
 import argparse
-import os
 import random
 import re
 import shutil
@@ -22,6 +21,7 @@ from dreamwalker.sandboxes.folders import base_folder
 from tests.kill.__main__ import settled
 from tests.kill.server import Server
 from tests.messages_api import Answer, MessagesApi, answer, say, serve_messages_api, use
+from tests.sandbox.marked import running
 
 WORKERS = 3
 MARK = "86413"
@@ -65,7 +65,7 @@ async def run(rounds: int, seed: int) -> list[str]:
                 found = await _violations(server, client)
             finally:
                 server.end()
-            left = [str(path) for path in base_folder(home).rglob("*")]
+            left = [str(path) for path in (base_folder(home), *base_folder(home).rglob("*")) if path.exists()]
             shutil.rmtree(base_folder(home), ignore_errors=True)
             return [*found, *(f"left behind: {path}" for path in left[:5])]
 
@@ -84,23 +84,11 @@ async def _round(
     await trio.sleep(chance.uniform(0.0, LIFE_SECONDS))
     server.kill()
     with trio.move_on_after(QUIET_SECONDS):
-        while _sleepers():
+        while running(MARK):
             await trio.sleep(0.02)  # nothing tells when the processes of others have gone
-    if pids := _sleepers():
+    if pids := running(MARK):
         raise AssertionError(f"processes outlived the server: {pids}")
     server.start()
-
-
-def _sleepers() -> list[int]:
-    """The processes that workers left running."""
-    found = []
-    for name in os.listdir("/proc"):
-        try:
-            if name.isdigit() and MARK in Path("/proc", name, "cmdline").read_text():
-                found.append(int(name))
-        except OSError:
-            continue
-    return found
 
 
 async def _violations(server: Server, client: httpx2.AsyncClient) -> list[str]:

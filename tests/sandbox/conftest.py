@@ -16,7 +16,7 @@ def base() -> Iterator[Path]:
     """A folder for the folders of tasks, where whoever runs commands can reach it."""
     made = Path(tempfile.mkdtemp(prefix="dreamwalker-tests-", dir="/var/tmp"))
     made.chmod(0o711)
-    yield made
+    yield made / "tasks"
     left = sorted(made.rglob("*"))
     shutil.rmtree(made)
     assert not left, f"left behind: {left[:5]}"

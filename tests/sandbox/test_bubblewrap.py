@@ -12,6 +12,7 @@ import trio
 
 from dreamwalker.sandboxes.bubblewrap import Bubblewrap
 from dreamwalker.sandboxes.measure import descendants
+from tests.sandbox.marked import running
 from tools.limits import Limits
 from tools.sandbox import Ran
 
@@ -110,18 +111,6 @@ async def test_a_second_worker_finds_nothing_the_first_left_or_is_doing(sandbox:
     assert "task-1" in await says(sandbox, "ls -A ~ /tmp /dev/shm; echo task-1")
 
 
-def alive(mark: str) -> list[int]:
-    """The processes below this one whose command line holds a mark."""
-    found = []
-    for pid in descendants(os.getpid()):
-        try:
-            if mark.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(pid)
-        except OSError:
-            continue
-    return found
-
-
 @pytest.mark.parametrize(
     ("command", "status"),
     [
@@ -136,14 +125,14 @@ async def test_what_a_command_leaves_running_ends_with_it(sandbox: Bubblewrap, c
     with trio.fail_after(20):
         ran = await sh(sandbox, command)
     assert ran.output.startswith(b"started\n") and ran.status == status
-    assert not alive("4711")
+    assert not running("4711")
 
 
 async def test_a_day_of_sleep_is_cut_short(base: Path) -> None:
     sandbox = limited(base, sandbox_seconds=1)
     ran = await sh(sandbox, "echo started; trap '' TERM; sleep 86411")
     assert (ran.status, ran.ending, ran.output) == (None, "time", b"started\n")
-    assert not alive("86411")
+    assert not running("86411")
     await sandbox.clean(1)
 
 
@@ -214,7 +203,7 @@ async def test_a_hundred_megabytes_of_output_are_heard_out_and_cut(sandbox: Bubb
 async def test_a_command_that_is_given_up_leaves_nothing(sandbox: Bubblewrap) -> None:
     with trio.move_on_after(1):
         await sh(sandbox, "setsid sleep 4712 & sleep 4712")
-    assert not alive("4712")
+    assert not running("4712")
 
 
 async def test_folders_that_cannot_be_entered_or_are_very_deep_are_deleted(sandbox: Bubblewrap) -> None:
@@ -259,7 +248,7 @@ async def test_everything_dies_with_the_server_and_its_folders_are_swept_at_the_
         while any(_running(process) for process in below):
             await trio.sleep(0.05)
     await other.sweep()
-    assert not list(base.iterdir())
+    assert not base.exists()
 
 
 def _running(process: Path) -> bool:
@@ -270,11 +259,11 @@ def _running(process: Path) -> bool:
 
 
 async def test_a_sandbox_in_a_folder_of_somebody_else_is_refused(base: Path) -> None:
-    (base / "theirs").mkdir()
-    (base / "theirs").chmod(0o777)
-    why = await Bubblewrap(base / "theirs", Limits()).unavailable()
+    base.mkdir()
+    base.chmod(0o777)
+    why = await Bubblewrap(base, Limits()).unavailable()
     assert why is not None and "belongs to somebody else" in why
-    (base / "theirs").rmdir()
+    base.rmdir()
 
 
 async def test_without_bubblewrap_it_says_so(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
