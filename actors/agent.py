@@ -6,6 +6,7 @@ and a lost or doubled doorbell changes nothing.
 
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Protocol, assert_never
 
 import attrs
@@ -53,10 +54,10 @@ class _Work:
 
 
 class AgentActor:
-    """One agent at work. `record` gives its row as it stands now."""
+    """One agent at work. `record` gives its row as it stands now; its `home` never waits behind other conversations."""
 
-    def __init__(self, means: Means, record: Callable[[], Agent]) -> None:
-        self._means, self._record = means, record
+    def __init__(self, means: Means, record: Callable[[], Agent], home: int | None) -> None:
+        self._means, self._record, self._home = means, record, home
         self.name = record().name
         self.mailbox: Mailbox[AgentMessage] = Mailbox(
             f"agent {self.name}", capacity=means.limits.mailbox_messages, on_ring=Look
@@ -124,7 +125,7 @@ class AgentActor:
         failures = 0
         try:
             with work.scope:
-                async with self._places:
+                async with self._places if conversation != self._home else nullcontext():
                     while failures <= self._means.limits.resumes + 1 or work.rung:
                         work.rung = False
                         try:

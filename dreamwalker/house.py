@@ -5,6 +5,7 @@ One rule: it is built anew at each opening from the database alone. When the sto
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import attrs
@@ -270,7 +271,8 @@ class House:
         await supervisor.add(Child(name="questions", start=keeper.run, ask_to_stop=keeper.mailbox.close))
         for agent in await self.store.ask(Agents()):
             self.agents[agent.name] = agent
-            actor = self._actors[agent.name] = AgentActor(self, lambda name=agent.name: self.agents[name])  # type: ignore[misc]
+            actor = AgentActor(self, partial(self.agents.__getitem__, agent.name), self.homes.get(agent.name))
+            self._actors[agent.name] = actor
             await supervisor.add(Child(name=f"agent {agent.name}", start=actor.run, ask_to_stop=actor.mailbox.close))
         if sandbox := self._furnishing.sandbox:
             await sandbox.sweep()

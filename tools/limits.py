@@ -34,7 +34,7 @@ class Limits:
     unauthorized_longest_seconds: float = 3_600.0
     """The longest pause while the model does not accept the key; new credentials end it at once."""
     conversations_side_by_side: int = 8
-    """Conversations of one agent that are worked on at once."""
+    """Conversations of one agent that are worked on at once, its home aside."""
     conversations_kept: int = 16
     """Transcripts of one agent that stay in memory between runs."""
     reply_tokens: int = 8_192

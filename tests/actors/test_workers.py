@@ -353,3 +353,19 @@ async def test_a_setting_that_changes_reaches_a_worker_that_waits(database_url: 
         it.house.nudge()
         await it.settled()
         assert await nobody_at_work(it)
+
+
+async def test_the_owner_does_not_wait_behind_jobs_that_wait_for_workers(database_url: str) -> None:
+    gate = Gate()
+    async with inside(database_url, limits=Limits(conversations_side_by_side=1)) as it:
+        cast = Cast().play(it.api)
+        cast.says(answer(delegate("News of today")))
+        cast.does("News", say("None", gate, "."))
+        await make(it, "job", "in 1h", "What is new?", title="News")
+        assert isinstance(it.clock, HandClock)
+        it.clock.set(it.clock.now() + timedelta(hours=2))
+        await gate.reached.wait()
+        cast.says(say("I am."))
+        await it.say("Are you there?")
+        await it.settled()
+        assert (await it.said())[-1] == "I am."
