@@ -28,8 +28,9 @@ from tools.limits import Limits
 from tools.sandbox import Ending, Ran, SandboxFailed
 
 from . import door, proxy
-from .folders import NOBODY, UID, Folders
+from .folders import NOBODY, Folders
 from .measure import measure
+from .sight import seen
 
 log = logging.getLogger("dreamwalker.sandbox")
 
@@ -40,32 +41,27 @@ END_SECONDS = 5.0
 PROBE_SECONDS = 20.0
 _CHUNK_BYTES = 65_536
 _DOOR = Path(door.__file__).read_text()
-_LIMITED = 'ulimit -u "$1" -d "$2" -f "$3" -c 0 && shift 3 && exec "$@"'
-"""Limits a command and becomes it. The units are those of bash: processes, and kilobytes."""
-_SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-_CONFIGURATION = (
-    "/etc/alternatives",
-    "/etc/ca-certificates",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/etc/pki/ca-trust/extracted",
-    "/etc/pki/tls/certs",
-    "/etc/ssl/certs",
-    "/etc/ssl/openssl.cnf",
-)
+_PRELUDE = """
+echo >&"$1" && read -r -n 1 <&"$1" || exit
+eval "exec $1>&-" && ulimit -u "$2" -d "$3" -f "$4" -c 0 && shift 4 && exec "$@"
+"""
+"""Tells that everything stands, waits until it may begin, limits itself and becomes the command.
+
+Until it tells so, the death of this process might not end what it has started. One that dies before it gives the word
+never gives it. The units of the limits are those of bash: processes, and kilobytes.
+"""
 
 
 @attrs.define(kw_only=True, eq=False)
 class _Command:
-    """A command under way. `life` ends with the first process of its namespace, `info` says which that is, and it
-    waits for `begin`. `ending` says why it is ended, if it is.
+    """A command under way. `life` ends with the first process of its namespace, `info` says which that is, and at
+    `gate` it waits for the word to begin. `ending` says why it is ended, if it is.
     """
 
     process: "subprocess.Popen[bytes]"
     life: trio.lowlevel.FdStream
     info: trio.lowlevel.FdStream
-    begin: trio.lowlevel.FdStream
+    gate: trio.SocketStream
     ending: Ending = "exited"
     kept: bytearray = attrs.Factory(bytearray)
     cut_bytes: int = 0
@@ -139,10 +135,15 @@ class Bubblewrap:
     def _start(self, folder: Path, command: tuple[str, ...]) -> _Command:
         """Start it from this very thread: a process started by a thread that ends would be ended with it."""
         limits, as_nobody = self._limits, os.geteuid() == 0
-        ours, theirs = zip(os.pipe(), os.pipe(), reversed(os.pipe()))  # its life, what it is, when to begin
+        life, held = os.pipe()
+        info, told = os.pipe()
+        gate, theirs = socket.socketpair()
         args = [
-            *self._bwrap(folder, *theirs),
-            *("bash", "-c", _LIMITED, "bash"),
+            self._program,
+            *("--sync-fd", str(held), "--info-fd", str(told)),
+            *self._no_userns,
+            *seen(folder, self._folders.etc),
+            *("bash", "-c", _PRELUDE, "bash", str(theirs.fileno())),
             str(limits.sandbox_processes),
             str(limits.sandbox_memory_bytes // 1024),
             str(limits.sandbox_disk_bytes // 1024),
@@ -154,7 +155,7 @@ class Bubblewrap:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                pass_fds=theirs,
+                pass_fds=(held, told, theirs.fileno()),
                 env={},
                 cwd="/",
                 start_new_session=True,
@@ -163,14 +164,20 @@ class Bubblewrap:
                 extra_groups=() if as_nobody else None,
             )
         except (OSError, ValueError) as error:
-            for fd in ours:
+            for fd in (life, info):
                 os.close(fd)
+            gate.close()
             raise SandboxFailed(str(error)) from error
         finally:
-            for fd in theirs:
+            for fd in (held, told):
                 os.close(fd)
-        life, info, begin = map(trio.lowlevel.FdStream, ours)
-        return _Command(process=process, life=life, info=info, begin=begin)
+            theirs.close()
+        return _Command(
+            process=process,
+            life=trio.lowlevel.FdStream(life),
+            info=trio.lowlevel.FdStream(info),
+            gate=trio.SocketStream(trio.socket.from_stdlib_socket(gate)),
+        )
 
     async def _attend(self, command: _Command, folder: Path, given: bytes) -> Ran:
         """Carry its input, output and connections, and end it when it goes too far."""
@@ -201,7 +208,7 @@ class Bubblewrap:
         self.offline = None if listener is not None else "this machine doesn't let its network be joined."
         try:
             with suppress(trio.BrokenResourceError):
-                await command.begin.send_all(b"+")
+                await command.gate.send_all(b"\n")
             if listener is not None:
                 await proxy.serve(listener, self._egress, self._limits.sandbox_connections)
         finally:
@@ -221,39 +228,6 @@ class Bubblewrap:
         await trio.sleep(self._limits.sandbox_seconds)
         command.end("time")
 
-    # -- what it sees
-
-    def _bwrap(self, folder: Path, life: int, info: int, begin: int) -> list[str]:
-        home = f"/root/work/{folder.name}"
-        args = [self._program, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
-        args += [
-            *self._no_userns,
-            "--unshare-cgroup-try",
-            "--die-with-parent",
-            "--new-session",
-            "--hostname",
-            "sandbox",
-        ]
-        args += ["--uid", UID, "--gid", UID]
-        args += ["--sync-fd", str(life), "--info-fd", str(info), "--block-fd", str(begin)]
-        args += ["--ro-bind", "/usr", "/usr"]
-        for path in _SYSTEM:
-            if os.path.islink(path):
-                args += ["--symlink", os.readlink(path), path]
-            elif os.path.isdir(path):
-                args += ["--ro-bind", path, path]
-        for path in _CONFIGURATION:
-            args += ["--ro-bind-try", path, path]
-        for file in self._folders.etc:
-            args += ["--ro-bind", str(file), f"/etc/{file.name}"]
-        args += ["--proc", "/proc", "--dev", "/dev", "--dir", "/var", "--symlink", "/tmp", "/var/tmp"]
-        args += ["--bind", str(folder), home]
-        args += ["--bind", str(folder / ".tmp"), "/tmp", "--bind", str(folder / ".shm"), "/dev/shm"]
-        args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", home, "--clearenv"]
-        for name, value in _environment(home).items():
-            args += ["--setenv", name, value]
-        return args
-
     async def clean(self, task: int) -> None:
         """End all that runs for a task, and delete its folder."""
         for command in self._commands.pop(task, ()):
@@ -266,22 +240,6 @@ class Bubblewrap:
         await trio.to_thread.run_sync(self._folders.sweep)
 
 
-def _environment(home: str) -> dict[str, str]:
-    way_out = f"http://127.0.0.1:{door.PORT}"
-    own = {
-        "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
-        "HOME": home,
-        "TMPDIR": f"{home}/.tmp",
-        "USER": "worker",
-        "LOGNAME": "worker",
-        "LANG": "C.UTF-8",
-        "TERM": "dumb",
-    }
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        own |= {name: way_out, name.upper(): way_out}
-    return own
-
-
 async def _open_door(command: _Command) -> socket.socket | None:
     """The listening socket in the sandbox's own network; None if it can't be had."""
     told = b""
@@ -291,6 +249,8 @@ async def _open_door(command: _Command) -> socket.socket | None:
         pid = int(json.loads(told)["child-pid"])
     except (ValueError, KeyError):
         return None  # it has ended already, and says why
+    if not await command.gate.receive_some(1):
+        return None
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
@@ -314,7 +274,7 @@ async def _finish(command: _Command) -> None:
         process.wait()
         with trio.move_on_after(END_SECONDS):
             await command.life.receive_some(1)
-        for stream in (command.life, command.info, command.begin):
+        for stream in (command.life, command.info, command.gate):
             await stream.aclose()
     for pipe in (process.stdin, process.stdout):
         assert pipe is not None

@@ -185,7 +185,7 @@ async def test_a_run_of_a_job_knows_its_prompt_and_its_earlier_reports_and_nothi
         it.clock.move(DAY)
         await settled(it, id, 2)
         first, second = it.api.asked[1:]
-        assert "tools" not in first and "Max" not in str(first)
+        assert [tool["name"] for tool in first["tools"]] == ["delegate"] and "Max" not in str(first)
         assert "the one word NOTHING" in first["system"][0]["text"]
         assert len(first["messages"]) == 1 and "Count the eggs" in str(first["messages"][0])
         report, prompt = (json.dumps(message) for message in second["messages"])

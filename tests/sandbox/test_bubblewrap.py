@@ -270,3 +270,32 @@ async def test_without_bubblewrap_it_says_so(base: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", "/nowhere")
     why = await Bubblewrap(base, Limits()).unavailable()
     assert why is not None and "not installed" in why
+
+
+DYING = """
+import os, signal, sys, trio
+from pathlib import Path
+from dreamwalker.sandboxes.bubblewrap import Bubblewrap
+from tools.limits import Limits
+
+async def main():
+    sandbox = Bubblewrap(Path(sys.argv[1]), Limits())
+    assert await sandbox.unavailable() is None
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(sandbox.run, 1, ("sleep", "4715"))
+        await trio.sleep(int(sys.argv[2]) / 1000)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+trio.run(main)
+"""
+
+
+async def test_a_server_that_dies_while_a_command_starts_leaves_it_nowhere(base: Path) -> None:
+    dying = [subprocess.Popen([sys.executable, "-c", DYING, str(base), str(after)]) for after in range(0, 160, 8)]
+    for server in dying:
+        assert server.wait() == -9
+    with trio.fail_after(20):
+        while running("4715"):
+            await trio.sleep(0.05)
+    await Bubblewrap(base, Limits()).sweep()
+    assert not base.exists()
