@@ -5,6 +5,7 @@ process of a sandbox runs and no folder of a task is there. The last line is `N 
 """
 
 import argparse
+import os
 import random
 import re
 import shutil
@@ -24,7 +25,7 @@ from tests.messages_api import Answer, MessagesApi, answer, say, serve_messages_
 from tests.sandbox.marked import running
 
 WORKERS = 3
-MARK = "86413"
+MARK = str(86_400_000 + os.getpid())
 """How long, in seconds, the processes sleep that are left running on purpose: that is how they are known again."""
 LIFE_SECONDS = 2.5
 ASKS_SECONDS = 10.0
@@ -65,8 +66,8 @@ async def run(rounds: int, seed: int) -> list[str]:
                 found = await _violations(server, client)
             finally:
                 server.end()
-            left = [str(path) for path in (base_folder(home), *base_folder(home).rglob("*")) if path.exists()]
-            shutil.rmtree(base_folder(home), ignore_errors=True)
+                left = [str(path) for path in (base_folder(home), *base_folder(home).rglob("*")) if path.exists()]
+                shutil.rmtree(base_folder(home), ignore_errors=True)
             return [*found, *(f"left behind: {path}" for path in left[:5])]
 
 
