@@ -158,6 +158,18 @@ class Proxy:
             self._opened.set()
             self._opened = trio.Event()
 
+    def note(self, wanted: Callable[[Request], bool]) -> list[Request]:
+        """The requests of a kind that are run from now on; all are passed."""
+        noted: list[Request] = []
+
+        def look(request: Request) -> Action:
+            if request.runs and wanted(request):
+                noted.append(request)
+            return PASS
+
+        self.on_request = look
+        return noted
+
     def cut_all(self) -> None:
         """Every connection that is open drops now, whatever is under way."""
         for scope in self._live:
@@ -250,6 +262,11 @@ class Proxy:
                 self.round_trips += 1
                 if fate is Fate.CUT_AFTER:
                     raise Gone
+
+
+def commits(request: Request) -> bool:
+    """Whether it is a commit of ours: each renews the lease, and nothing else does."""
+    return "UPDATE dreamwalker_lease" in request.sql
 
 
 def _nothing() -> None:

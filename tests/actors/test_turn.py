@@ -9,22 +9,9 @@ from storage.spend import ReadPeriod, SumsOfRun
 from tests.actors.house import Inside, inside, open_house
 from tests.hand_clock import HandClock
 from tests.messages_api import Gate, answer, say, serve_messages_api, text, use
-from tests.proxy import PASS, Action, Proxy, Request, open_proxy
+from tests.proxy import commits, open_proxy
 
 NOTE = {"title": "Bike", "text": "It is blue."}
-
-
-def _commits(proxy: Proxy) -> list[Request]:
-    """The commits from now on: each renews the lease, and nothing else does."""
-    found: list[Request] = []
-
-    def look(request: Request) -> Action:
-        if request.runs and "UPDATE dreamwalker_lease" in request.sql:
-            found.append(request)
-        return PASS
-
-    proxy.on_request = look
-    return found
 
 
 async def _is_right(it: Inside, turns: int) -> None:
@@ -44,10 +31,10 @@ async def test_a_run_with_one_note_is_four_commits(database_url: str) -> None:
         api.script(say("Hello."), answer("I'll note it.", use("write_note", NOTE)), say("Noted."))
         await it.say("Hello")
         await it.settled(1)
-        commits = _commits(proxy)
+        made = proxy.note(commits)
         await it.say("My bike is blue")
         await it.settled(2)
-        assert len(commits) == 4
+        assert len(made) == 4
 
 
 @pytest.mark.parametrize("calls", [1, 2])
