@@ -45,6 +45,8 @@ class Schedule:
     blows: tuple[Blow, ...]
     watched: bool
     stops_in_the_end: bool
+    real: bool = False
+    """Whether real processes play it, whose clock nobody can move."""
     decides_soon: bool
     """Whether the owner decides what he is asked as soon as all else is quiet, or only in the end."""
 

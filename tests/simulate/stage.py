@@ -7,6 +7,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import attrs
@@ -18,7 +19,8 @@ from tests.messages_api import Gate, MessagesApi
 from tests.messages_api import Request as Asked
 from tests.messages_api.replies import HangUp, Reply
 from tests.proxy import PASS, Action, Door, Late, Request
-from tests.simulate.acts import Say
+from tests.ntfy import Ntfy
+from tests.simulate.acts import Decided, Say, Told
 from tests.simulate.effects import Effect
 from tests.simulate.injections import INJECTIONS, Injection, OnAnswer, OnRequest
 from tests.simulate.life import TOKEN, Life
@@ -73,6 +75,7 @@ class Stage:
         limits: Limits,
         nursery: trio.Nursery,
         new_life: "Callable[[Stage, int, str], Life]",
+        ntfy: Ntfy,
     ) -> None:
         self.schedule, self.outsider, self.api, self.database_url = schedule, outsider, api, database_url
         self.limits = self.times = limits
@@ -90,6 +93,12 @@ class Stage:
         """How often each operation came up."""
         self.struck: Counter[tuple[str, str]] = Counter()
         self.violations: list[str] = []
+        self.ntfy = ntfy
+        self.things: dict[str, int] = {}
+        """The reminders and jobs that the owner made, by what he calls them."""
+        self.told: list[Told] = []
+        self.decided: list[Decided] = []
+        self.pressed: list[Any] = []
         self.stopped_well: Life | None = None
         """Who was told to stop in the end, and did, with the database there all the while."""
         self._plans: dict[int, Rounds] = dict(schedule.plans)
@@ -100,6 +109,10 @@ class Stage:
         self._steps = 0
         self._news = trio.Event()
         self._ending = False
+
+    def now(self) -> datetime:
+        """The present, as the lives see it."""
+        return datetime.now(UTC) if self.schedule.real else self.clock.now()
 
     # -- steps
 

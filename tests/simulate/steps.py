@@ -13,10 +13,12 @@ _FROM = re.compile(r"\bFROM\s+(\w+)")
 _BEGINS_AFTER = re.compile(r"\bcommit_no = (\d+)")
 
 COMPOSED = (
+    ("finish the call", "result"),
+    ("the slot is running", "report a job's run"),
+    ("write the slot''s fate", "come up"),
     ("accept the message", "accept"),
     ("open the run", "open a run"),
     ("begin the call", "reply with calls"),
-    ("finish the call", "result"),
     ("start fresh", "start fresh"),
     ("place the message", "place"),
     ("add an entry", "reply"),
@@ -54,7 +56,10 @@ def _composed(sql: str) -> str:
     for part, name in COMPOSED:
         if part in parts:
             return name
-    return parts[0].replace("''", "'") if parts else "renew"
+    if not parts:
+        changes = [f"{change[0].split()[0].lower()} {change[1]}" for change in _INTO.findall(sql)]
+        return next((change for change in changes if change != "update dreamwalker_lease"), "renew")
+    return parts[0].replace("''", "'")
 
 
 def _plain(sql: str) -> str:
