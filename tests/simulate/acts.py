@@ -175,6 +175,16 @@ class Decided:
 
 
 @attrs.frozen(kw_only=True)
+class Pressed:
+    """A button that was pressed, under the notification of this sequence id, and what the phone was answered."""
+
+    sequence: str
+    label: str
+    status: int
+    said: str
+
+
+@attrs.frozen(kw_only=True)
 class Answer(Act):
     """Answer the newest question, open or not, in these words, one after the other or all `at_once`."""
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _BEGUN = """
 SELECT c.result IS NULL AND r.state NOT IN ('done', 'failed', 'stopped') AS open, h.app,
     c.question IS NULL OR q.state = 'answered' AND q.answer = 'yes' AS allowed
-FROM calls c JOIN runs r ON r.id = c.run LEFT JOIN questions q ON q.id = c.question, (SELECT app FROM audit.leases ORDER BY at DESC LIMIT 1) h
+FROM calls c JOIN runs r ON r.id = c.run LEFT JOIN questions q ON q.id = c.question,
+    (SELECT app FROM audit.leases ORDER BY at DESC LIMIT 1) h
 WHERE c.run = $1 AND c.turn = $2 AND c.position = $3
 """
 

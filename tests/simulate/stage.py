@@ -18,15 +18,15 @@ from tests.hand_clock import HandClock
 from tests.messages_api import Gate, MessagesApi
 from tests.messages_api import Request as Asked
 from tests.messages_api.replies import HangUp, Reply
-from tests.proxy import PASS, Action, Door, Late, Request
 from tests.ntfy import Ntfy
-from tests.simulate.acts import Decided, Say, Told
+from tests.proxy import PASS, Action, Door, Late, Request
+from tests.simulate.acts import Decided, Pressed, Say, Told
 from tests.simulate.effects import Effect
 from tests.simulate.injections import INJECTIONS, Injection, OnAnswer, OnRequest
 from tests.simulate.life import TOKEN, Life
 from tests.simulate.model import Rounds, Turn, honest
 from tests.simulate.outsider import Outsider
-from tests.simulate.plan import Schedule
+from tests.simulate.plan import Schedule, newer_than, older_than
 from tools.limits import Limits
 
 REQUEST_SECONDS = 20.0
@@ -98,7 +98,7 @@ class Stage:
         """The reminders and jobs that the owner made, by what he calls them."""
         self.told: list[Told] = []
         self.decided: list[Decided] = []
-        self.pressed: list[Any] = []
+        self.pressed: list[Pressed] = []
         self.stopped_well: Life | None = None
         """Who was told to stop in the end, and did, with the database there all the while."""
         self._plans: dict[int, Rounds] = dict(schedule.plans)
@@ -348,13 +348,3 @@ class Stage:
             life.kill()
         for life in self.lives:
             await life.ended.wait()
-
-
-def newer_than(generation: str) -> str:
-    """The generation of a later deploy."""
-    return f"{int(generation, 16) + 16:08x}"
-
-
-def older_than(generation: str) -> str:
-    """The generation of an earlier deploy."""
-    return f"{int(generation, 16) - 1:08x}"

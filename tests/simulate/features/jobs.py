@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tests.simulate.acts import Act
 from tests.simulate.features.feature import Feature
 from tests.simulate.features.moves import some_time
-from tests.simulate.features.things import ONCE, OFTEN, Alter, Make, alteration, came_up, judge_messages, judge_slots
+from tests.simulate.features.things import OFTEN, ONCE, Alter, Make, alteration, came_up, judge_messages, judge_slots
 from tests.simulate.model import SILENT
 from tests.simulate.outsider import Row
 from tests.simulate.story import Story, text_of

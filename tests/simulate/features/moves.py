@@ -72,5 +72,3 @@ def some_time(chance: random.Random, when: When | None = None) -> Pass:
         house=chance.choice(HOUSES),
         when=when or chance.choice(("now", "settled", "settled", "answering")),
     )
-
-

@@ -1,9 +1,10 @@
-"""Pushes: one id for each slot or question, at most five tries, a state that tells the truth, buttons that work once."""
+"""Pushes: one id for each slot or question, at most five tries, a true state, buttons that work once."""
 
 import hashlib
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import attrs
@@ -11,7 +12,7 @@ import attrs
 from actors.pusher import CUT_SHORT
 from tests.ntfy import Drop, Hang, Publish, Status
 from tests.ntfy.server import Reply
-from tests.simulate.acts import Act
+from tests.simulate.acts import Act, Pressed
 from tests.simulate.features.feature import Feature
 from tests.simulate.features.moves import MINUTE, Pass
 from tests.simulate.features.things import Make
@@ -41,16 +42,6 @@ class Outage(Act):
 
     async def perform(self, stage: "Stage") -> None:
         stage.ntfy.script(*self.replies)
-
-
-@attrs.frozen(kw_only=True)
-class Pressed:
-    """A button that was pressed, under the notification of this sequence id, and what the phone was answered."""
-
-    sequence: str
-    label: str
-    status: int
-    said: str
 
 
 @attrs.frozen(kw_only=True)
@@ -117,13 +108,13 @@ def _judge(story: Story) -> Iterator[str]:
 def _one(story: Story, push: Row, came: list[Reply]) -> Iterator[str]:
     facts = [w["fact"] for w in story.writes if w["tab"] == "pushes" and w["fact"]["id"] == push["id"]]
     tries_max = story.stage.limits.push_tries
-    begun = sum(after["tries"] > before["tries"] for before, after in zip(facts, facts[1:], strict=False))
+    begun = sum(after["tries"] > before["tries"] for before, after in pairwise(facts))
     said = f"the push {push['id']} ({push['state']}, {push['why']})"
     if max(fact["tries"] for fact in facts) > tries_max:
         yield f"{said} was tried more than {tries_max} times"
     if len(came) > begun:
         yield f"{said} counts {begun} tries, and {len(came)} came"
-    for before, after in zip(facts, facts[1:], strict=False):
+    for before, after in pairwise(facts):
         if after["tries"] not in (before["tries"], before["tries"] + 1, 0):
             yield f"{said} went from {before['tries']} tries to {after['tries']}"
     shown = Publish() in came

@@ -31,10 +31,21 @@ WORDS = "To \u202eanna, 10 Elm St\u200b"
 """What is written on parcels: with what cannot be seen, which has to be drawn for him and sent as it is."""
 
 EXITS = frozenset(
-    {"write_note", "make_job", "change_reminder", "cancel_reminder", "pause_job", "remove_job", "send_parcel", "hang_sign"}
+    {
+        "write_note",
+        "make_job",
+        "change_reminder",
+        "cancel_reminder",
+        "pause_job",
+        "remove_job",
+        "send_parcel",
+        "hang_sign",
+    }
 )
 _UNDONE = (CHANGED, "Cut short by a restart", "Stopped by the owner", "The run ended before", "failed unexpectedly")
 """How the result begins of what the owner said yes to and what was not done, or is not known to be."""
+_REFUSED = ("There is no", "is over, so", "is past: that was")
+"""Words of a tool that can't do it any more, by the time that he says yes."""
 
 
 # -- what happens
@@ -94,7 +105,9 @@ def _acts(chance: random.Random, numbers: range) -> list[tuple[Act, ...]]:
     number = 400
     makers = chance.choices(_ASKED, k=chance.choice((1, 1, 1, 2, 3)))
     plan: Rounds = (tuple(make(chance, f"m{number}.1.{at}") for at, make in enumerate(makers)),)
-    reminder = Called(key="m400.0.0", tool="set_reminder", arguments={"when": "tomorrow 9:00", "text": "Tea of m400.0.0"})
+    reminder = Called(
+        key="m400.0.0", tool="set_reminder", arguments={"when": "tomorrow 9:00", "text": "Tea of m400.0.0"}
+    )
     plan = ((reminder,), *plan) if set(makers) & set(_ABOUT_A_REMINDER) else plan
     asks = Say(number=number, when="settled", quotes=(LETTER,), plan=plan)
     return [(asks, *_meanwhile(chance, number), *_answered(chance))]
@@ -186,7 +199,7 @@ def _one(question: Row, calls: list[Row]) -> Iterator[str]:
     carried_out = late or [call for call in asked if call["state"] != "detached"]
     for call in carried_out if _yes(question) else ():
         said = text_of(call["result"]["content"])
-        if call["failed"] and not said.startswith(_UNDONE) and not said.startswith(("There is no", "The reminder")):
+        if call["failed"] and not said.startswith(_UNDONE) and not any(words in said for words in _REFUSED):
             yield f"{name} was answered yes, and came to {said!r}"
 
 
@@ -230,7 +243,9 @@ def _found(story: Story, question: Row, call: Row, act: Row) -> Iterator[str]:
             for write in story.writes:
                 fact = write["fact"]
                 if write["tab"] == "things" and fact["id"] == act["id"] and fact["no"] == call["no"]:
-                    yield _differs(question, fact["version"], act, fact, *(() if act.get("text") is None else ("text",)))
+                    yield _differs(
+                        question, fact["version"], act, fact, *(() if act.get("text") is None else ("text",))
+                    )
 
 
 def _differs(question: Row, version: int, act: Row, row: Row, *names: str) -> str:
@@ -258,9 +273,11 @@ def _decisions(story: Story) -> Iterator[str]:
             yield f"{name}: he was shown something else: {decided.shown!r}"
     by_sequence = {sequence_of(f"question:{row['id']}"): row for row in story.tables["questions"]}
     for pressed in story.stage.pressed:
-        if (question := by_sequence.get(pressed.sequence, {})) and pressed.status == 200:
-            if (question["state"], question["answer"]) != ("answered", pressed.label.lower()):
-                yield f"question {question['id']} is {question['answer']}, and {pressed.label} was pressed: {pressed.said}"
+        question = by_sequence.get(pressed.sequence)
+        if question is None or pressed.status != 200:
+            continue
+        if (question["state"], question["answer"]) != ("answered", pressed.label.lower()):
+            yield f"question {question['id']} is {question['answer']} after {pressed.label}: {pressed.said}"
 
 
 def _slips(story: Story) -> Iterator[str]:
@@ -283,7 +300,8 @@ def _slips(story: Story) -> Iterator[str]:
 QUESTIONS = Feature(
     name="questions",
     judge=_judge,
-    acts=lambda chance, numbers: _acts(chance, numbers) if chance.random() < 0.3 else [],
+    acts=_acts,
+    share=0.3,
     operations=(
         "read questions",
         "insert questions",

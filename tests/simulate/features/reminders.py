@@ -44,8 +44,10 @@ def _acts(chance: random.Random, numbers: range) -> list[tuple[Act, ...]]:
     for number in range(chance.choice((1, 1, 2))):
         name = f"reminder-{number}"
         if chance.random() < 0.4:
-            plan = ((_set(chance, f"m{300 + number}.0.0"),), *(((_change(chance, f"m{300 + number}.1.0"),),) * (
-                chance.random() < 0.3)))
+            plan = (
+                (_set(chance, f"m{300 + number}.0.0"),),
+                *(((_change(chance, f"m{300 + number}.1.0"),),) * (chance.random() < 0.3)),
+            )
             first: Act = Say(number=300 + number, when="settled", plan=plan)
             name = ""
         else:
@@ -70,9 +72,9 @@ def _judge(story: Story) -> Iterator[str]:
     for message in story.tables["messages"]:
         if (slot := keys.get(message["source_key"])) is None:
             continue
-        told_late = " late, since " in json.loads(message["body"])["text"]
-        if told_late != (slot["late_seconds"] > LATE_SECONDS):
-            yield f"{message['source_key']} came {slot['late_seconds']} s late and {'' if told_late else 'never '}says so"
+        told, late_seconds = json.loads(message["body"])["text"], slot["late_seconds"]
+        if (" late, since " in told) != (late_seconds > LATE_SECONDS):
+            yield f"{message['source_key']} came {late_seconds} s late, and says {told!r}"
     for key, call in story.calls.items():
         made = sum(thing["made_by"] == key for thing in story.tables["things"])
         done = call["state"] == "finished" and not call["failed"]
