@@ -65,10 +65,10 @@ class TakeOver(Act):
         await stage.replace(stage.current, newer=self.newer)
 
 
+_WHEN: tuple[When, ...] = ("now", "settled", "settled", "answering")
+
+
 def some_time(chance: random.Random, when: When | None = None) -> Pass:
     """Some of it passes."""
-    return Pass(
-        seconds=chance.choice(PASSES_SECONDS),
-        house=chance.choice(HOUSES),
-        when=when or chance.choice(("now", "settled", "settled", "answering")),
-    )
+    chosen = chance.choice(_WHEN) if when is None else when
+    return Pass(seconds=chance.choice(PASSES_SECONDS), house=chance.choice(HOUSES), when=chosen)

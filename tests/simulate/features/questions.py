@@ -168,7 +168,7 @@ def _judge(story: Story) -> Iterator[str]:
 
 
 def _yes(question: Row) -> bool:
-    return question["kind"] == "act" and question["state"] == "answered" and question["answer"] == "yes"
+    return (question["kind"], question["state"], question["answer"]) == ("act", "answered", "yes")
 
 
 def _done(call: Row) -> bool:
@@ -271,11 +271,11 @@ def _decisions(story: Story) -> Iterator[str]:
                 yield f"{name}: he said {decided.words!r} and was told that it does not stand: {decided.said}"
         if question["kind"] == "act" and shown_act(question["tool"], question["act"]) not in decided.shown:
             yield f"{name}: he was shown something else: {decided.shown!r}"
-    by_sequence = {sequence_of(f"question:{row['id']}"): row for row in story.tables["questions"]}
+    by_sequence = {sequence_of(f"question:{id}"): question for id, question in questions.items()}
     for pressed in story.stage.pressed:
-        question = by_sequence.get(pressed.sequence)
-        if question is None or pressed.status != 200:
+        if pressed.status != 200 or pressed.sequence not in by_sequence:
             continue
+        question = by_sequence[pressed.sequence]
         if (question["state"], question["answer"]) != ("answered", pressed.label.lower()):
             yield f"question {question['id']} is {question['answer']} after {pressed.label}: {pressed.said}"
 
