@@ -196,7 +196,7 @@ class Stage:
     def died(self, life: Life) -> None:
         """A life was killed: the platform begins another, if it was the published one."""
         if not self._ending and life is getattr(self, "current", None):
-            self.soon(self._succeed, life)
+            self.soon(self._publish, life, self.schedule.succession(life.generation, self.chance))
 
     def ended(self, life: Life) -> None:
         """A life has ended in whatever way."""
@@ -204,22 +204,21 @@ class Stage:
             life.dead = True
             self.died(life)
 
-    async def _succeed(self, life: Life) -> None:
-        generation = self.schedule.succession(life.generation, self.chance)
-        newcomer = await self.begin(generation)
-        if self.current is life:
-            self.current = newcomer
-        await self.wake(newcomer)
-
     async def replace(self, old: Life, *, newer: bool = False, older: bool = False) -> None:
         """Another instance is published and opens the storage, while the old one lives."""
         if self.current is not old or self._ending:
             return
         generation = newer_than(old.generation) if newer else older_than(old.generation) if older else old.generation
+        await self._publish(old, generation)
+
+    async def _publish(self, old: Life, generation: str) -> None:
+        """Begin one more life in the place of `old`, unless another was published there meanwhile."""
         newcomer = await self.begin(generation)
         if self.current is old:
             self.current = newcomer
-        await self.wake(newcomer)
+            await self.wake(newcomer)
+        else:
+            newcomer.kill()
 
     async def knock_as_older(self) -> None:
         """An instance of an older deploy asks for the storage while a newer one lives: it must be sent away."""

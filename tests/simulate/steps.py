@@ -15,7 +15,7 @@ _BEGINS_AFTER = re.compile(r"\bcommit_no = (\d+)")
 COMPOSED = (
     ("finish the call", "result"),
     ("the slot is running", "report a job's run"),
-    ("write the slot''s fate", "come up"),
+    ("the slot has no fate yet", "come up"),
     ("accept the message", "accept"),
     ("open the run", "open a run"),
     ("begin the call", "reply with calls"),

@@ -136,8 +136,8 @@ def _buttons(story: Story) -> Iterator[str]:
         by_push[pressed.sequence].append(pressed)
     snoozed = Counter(row["made_by"] for row in story.tables["things"] if row["made_by"].startswith("snooze:"))
     for sequence, presses in by_push.items():
-        push = pushes[sequence]
-        if push["kind"] != "reminder":
+        push = pushes.get(sequence)
+        if push is None or push["kind"] != "reminder":
             continue
         worked = [pressed.label for pressed in presses if pressed.status == 200]
         first = worked[0] if worked else ""

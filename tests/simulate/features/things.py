@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import attrs
 
 from tests.simulate.acts import Act, Told
+from tests.simulate.features.moves import PASSES_SECONDS
 from tests.simulate.outsider import Row
 from tests.simulate.story import Story
 from tools.catchup import CHANGED, MISSED, PAUSED, REMOVED, STILL_RUNNING
@@ -63,17 +64,20 @@ def _titled(kind: Kind, name: str) -> dict[str, str]:
 
 @attrs.frozen(kw_only=True)
 class Alter(Act):
-    """Change one, by its name, or the newest of its kind if it has none."""
+    """Change one, by its name, or the newest of its kind if it has none. `meanwhile_seconds`: so much time passes then."""
 
     kind: Kind
     how: How
     name: str = ""
     at: str = ""
     text: str = ""
+    meanwhile_seconds: float = 0.0
 
     async def perform(self, stage: "Stage") -> None:
         if (id := await self._id(stage)) is None:
             return
+        if self.meanwhile_seconds and not stage.schedule.real:
+            stage.soon(_pass, stage, self.meanwhile_seconds)
         method, rest, body = _request(self)
         asked_at = stage.now()
         answer = await stage.request(method, f"/api/{self.kind}s/{id}{rest}", body)
@@ -89,6 +93,12 @@ class Alter(Act):
             return stage.things.get(self.name)
         listed = (await stage.request("GET", f"/api/{self.kind}s")).json()[f"{self.kind}s"]
         return listed[0]["id"] if listed else None
+
+
+async def _pass(stage: "Stage", seconds: float) -> None:
+    """Let time pass when the next thing is asked of the database: between a look and what is done about it."""
+    await stage.steps_or_seconds(1, 0.1)
+    stage.clock.move(seconds)
 
 
 def _request(act: Alter) -> tuple[str, str, dict[str, str] | None]:
@@ -112,6 +122,7 @@ def alteration(chance: random.Random, kind: Kind, name: str = "") -> Alter:
         at=chance.choice((*ONCE, *OFTEN)),
         text="Something else.",
         when=chance.choice(("now", "settled", "settled", "working")),
+        meanwhile_seconds=chance.choice((0.0, 0.0, *PASSES_SECONDS)),
     )
 
 
