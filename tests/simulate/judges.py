@@ -3,6 +3,7 @@
 One rule: a judge says in words what is wrong; no words, no violation.
 """
 
+import itertools
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -170,7 +171,7 @@ def _requests(story: Story) -> Iterator[str]:
         if asked.json is None or asked.refused is not None:
             continue
         shown = [*_bare(asked.json)]
-        which = "home" if "tools" in asked.json else shown[2]  # a job's run has no tools, and a task of its own
+        which = "home" if "tools" in asked.json else _task(asked.json)
         before = last.get(which, [])
         if shown[: len(before)] != before:
             fresh -= 1
@@ -178,6 +179,12 @@ def _requests(story: Story) -> Iterator[str]:
                 at = next(i for i, (a, b) in enumerate(zip(shown + [""] * len(before), before)) if a != b)
                 yield f"a request does not go on where the one before it ended, at part {at}: {before[at][:200]}"
         last[which] = shown
+
+
+def _task(request: dict[str, Any]) -> str:
+    """What tells the request of one job's run, which has no tools, from another's: all that it was given to begin."""
+    begins = itertools.takewhile(lambda message: message["role"] == "user", request["messages"])
+    return json.dumps([[block["text"] for block in message["content"]] for message in begins])
 
 
 def _bare(request: dict[str, Any]) -> Iterator[str]:

@@ -64,7 +64,7 @@ def _titled(kind: Kind, name: str) -> dict[str, str]:
 
 @attrs.frozen(kw_only=True)
 class Alter(Act):
-    """Change one, by its name, or the newest of its kind if it has none. `meanwhile_seconds`: so much time passes then."""
+    """Change one: that of this name, else the newest. `meanwhile_seconds`: so much time passes in the middle of it."""
 
     kind: Kind
     how: How
