@@ -41,7 +41,9 @@ wrote. You have no way to the internet yourself."""
 
 ENDS_RUN = {
     "refusal": "The model declined to answer this.",
-    "model_context_window_exceeded": "The conversation is too long for the model.",
+    "model_context_window_exceeded": (
+        "This conversation is too long for the model. Begin it afresh (/new); all that was said is kept."
+    ),
 }
 """Why a run fails, by the reason for which the model stopped."""
 

@@ -5,6 +5,7 @@ One rule: a message says what happened and what the server said of it, shortened
 
 import importlib
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -24,6 +25,11 @@ WORDS: dict[ErrorKind, str] = {
     "unauthorized": "The model does not accept the key.",
     "refused": "The model refused the request.",
 }
+
+
+TOO_LONG = "This conversation is too long for the model. Begin it afresh (/new); all that was said is kept."
+_TOO_LONG = re.compile("(prompt|input|request).{0,40} too (long|large)|context (length|limit|window)", re.IGNORECASE)
+"""How servers word that a request holds more than the model can read."""
 
 
 def no_credentials() -> ModelError:
@@ -61,6 +67,8 @@ def _from_status(status: int, headers: Mapping[str, str], said: object, *, api_k
     words = said_by_server(said, api_key=api_key)
     retry_after = retry_after_seconds(headers.get("retry-after"), headers.get("date"))
     message = f"{WORDS[kind]} It said: {words}" if words else f"{WORDS[kind]} (HTTP {status})"
+    if status == 413 or (kind == "refused" and _TOO_LONG.search(words)):
+        message = f"{TOO_LONG} It said: {words}" if words else TOO_LONG
     usage = Usage() if status in MAYBE_BILLED else None
     return ModelError(kind, message, retry_after_seconds=retry_after, status=status, usage=usage)
 

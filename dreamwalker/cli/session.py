@@ -65,7 +65,8 @@ class Session:
 
     def _greet(self) -> None:
         """Say who answers, and show where the conversation stands."""
-        self._view.say(f"dreamwalker {self._status['version']} · {self._status['model']} · /help\n")
+        model = "practice model" if self._status["practice"] else self._status["model"]
+        self._view.say(f"dreamwalker {self._status['version']} · {model} · /help\n")
         if self._status["practice"]:
             self._view.say(PRACTICE + "\n")
         entries = self._page["entries"]

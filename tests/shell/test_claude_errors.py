@@ -86,6 +86,21 @@ async def test_retry_after_is_heeded_in_seconds_and_as_a_date(api: MessagesApi, 
 
 
 @pytest.mark.parametrize(
+    "answered",
+    [
+        fail(400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        fail(400, "input length and `max_tokens` exceed context limit: 197202 + 8192 > 200000"),
+        fail(413, "Request exceeds the maximum size"),
+    ],
+)
+async def test_a_conversation_that_is_too_long_says_what_to_do(api: MessagesApi, claude: Claude, answered: Any) -> None:
+    api.script(answered)
+    error = await failed(claude)
+    assert str(error).startswith("This conversation is too long for the model. Begin it afresh (/new)")
+    assert not error.retryable
+
+
+@pytest.mark.parametrize(
     ("value", "date", "seconds"),
     [
         ("1.5", None, 1.5),

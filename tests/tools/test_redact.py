@@ -39,7 +39,7 @@ def _marker(name: str) -> str:
 
 
 @given(NAMES, st.sampled_from(spell.FORMS), st.sampled_from(["none", *spell.ESCAPES, "mixed"]), SEEDS, CONTEXT, CONTEXT)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_secret_in_any_spelling_is_replaced_at_any_chunking(
     name: str, form: str, kind: str, seed: int, before: str, after: str
 ) -> None:
@@ -140,6 +140,7 @@ def test_the_corpus_of_ordinary_results_is_large() -> None:
     assert len(clean_corpus()) >= 100
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=20, deadline=None)
 def test_long_text_with_many_spellings_is_the_same_at_every_chunking(seed: int) -> None:

@@ -84,6 +84,7 @@ def _pieces() -> list[str]:
             "https://ü\x1b[2Jx.de"]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_a_thousand_acts_of_up_to_twenty_thousand_characters_can_be_read_back(seed: int) -> None:
     chance, chars, pieces = random.Random(seed), _chars(), _pieces()
