@@ -54,7 +54,10 @@ LIMITS = Limits(
 FIRST_GENERATION = "66a00000"
 
 _LEFT = """
-SELECT (SELECT count(*) FROM messages WHERE placed_seq IS NULL AND withdrawn_at IS NULL) AS unplaced,
+SELECT (SELECT count(*) FROM messages m WHERE placed_seq IS NULL AND withdrawn_at IS NULL
+        AND NOT (kind = 'notice' AND EXISTS (  -- it has time until the owner has decided
+            SELECT FROM runs r WHERE r.conversation = m.conversation AND state = 'waiting' AND retry_at IS NULL))
+    ) AS unplaced,
     (SELECT count(*) FROM questions WHERE state = 'open') AS questions,
     count(*) AS runs, count(*) FILTER (WHERE state = 'open' OR retry_at IS NOT NULL) AS moving,
     min(retry_at) AS retry_at FROM runs WHERE state IN ('open', 'waiting')
@@ -241,8 +244,11 @@ async def _to_come(stage: Stage) -> tuple[int, datetime | None]:
 async def _losers_are_fenced(stage: Stage) -> None:
     """Whoever lost the lease to a living holder takes nothing in, and says when to come again."""
     (lease,) = await stage.outsider.rows(_HOLDER)
-    for life in stage.lives:
-        if life.dead or life.app == lease["app"] or lease["free"]:
+    living = [life for life in stage.lives if not life.dead]
+    if lease["free"] or lease["app"] not in [life.app for life in living]:
+        return
+    for life in living:
+        if life.app == lease["app"]:
             continue
         with trio.move_on_after(3):
             answer = await stage.probe(life)
