@@ -68,7 +68,8 @@ _COMES = " UNION ALL ".join(feature.left for feature in FEATURES if feature.left
 
 _HOLDER = """
 SELECT holder = '' OR expires_at <= clock_timestamp() AS free,
-    (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app
+    (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app,
+    (SELECT array_agg(DISTINCT app) FROM audit.leases WHERE holder <> '') AS had
 FROM dreamwalker_lease l
 """
 
@@ -244,11 +245,11 @@ async def _to_come(stage: Stage) -> tuple[int, datetime | None]:
 async def _losers_are_fenced(stage: Stage) -> None:
     """Whoever lost the lease to a living holder takes nothing in, and says when to come again."""
     (lease,) = await stage.outsider.rows(_HOLDER)
-    living = [life for life in stage.lives if not life.dead]
-    if lease["free"] or lease["app"] not in [life.app for life in living]:
+    living = {life.app: life for life in stage.lives if not life.dead}
+    if lease["free"] or living.pop(lease["app"], None) is None:
         return
-    for life in living:
-        if life.app == lease["app"]:
+    for life in living.values():
+        if life.app not in lease["had"]:
             continue
         with trio.move_on_after(3):
             answer = await stage.probe(life)

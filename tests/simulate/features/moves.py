@@ -68,6 +68,24 @@ class TakeOver(Act):
 _WHEN: tuple[When, ...] = ("now", "settled", "settled", "answering")
 
 
+@attrs.frozen(kw_only=True)
+class Wake(Act):
+    """The platform's wake comes, several times at once."""
+
+    times: int
+
+    async def perform(self, stage: "Stage") -> None:
+        async with trio.open_nursery() as nursery:
+            for _ in range(self.times):
+                nursery.start_soon(_wake, stage)
+
+
+async def _wake(stage: "Stage") -> None:
+    answer = await stage.request("POST", "/api/wake")
+    if answer.status_code not in (200, 202):
+        stage.violations.append(f"a wake was answered {answer.status_code}: {answer.text}")
+
+
 def some_time(chance: random.Random, when: When | None = None) -> Pass:
     """Some of it passes."""
     chosen = chance.choice(_WHEN) if when is None else when

@@ -115,7 +115,8 @@ def _one(story: Story, push: Row, came: list[Reply]) -> Iterator[str]:
     if len(came) > begun:
         yield f"{said} counts {begun} tries, and {len(came)} came"
     for before, after in pairwise(facts):
-        if after["tries"] not in (before["tries"], before["tries"] + 1, 0):
+        anew = after["made_at"] != before["made_at"]  # told a second time
+        if after["tries"] not in ((0,) if anew else (before["tries"], before["tries"] + 1)):
             yield f"{said} went from {before['tries']} tries to {after['tries']}"
     shown = Publish() in came
     match push["state"]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tests.simulate.acts import Act, Say
 from tests.simulate.features.feature import Feature
-from tests.simulate.features.moves import some_time
+from tests.simulate.features.moves import Wake, some_time
 from tests.simulate.features.things import (
     LATE_SECONDS,
     OFTEN,
@@ -58,6 +58,8 @@ def _acts(chance: random.Random, numbers: range) -> list[tuple[Act, ...]]:
             then.append(some_time(chance))
         if chance.random() < 0.3:
             then.append(some_time(chance))
+        if chance.random() < 0.3:
+            then.append(Wake(times=chance.choice((1, 2, 5))))
         made.append((first, *then))
     return made
 

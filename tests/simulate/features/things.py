@@ -287,7 +287,8 @@ def judge_messages(story: Story, kind: Kind) -> Iterator[str]:
     shown = Counter(entry["message"] for entry in story.entries)
     for message in messages:
         run = story.runs.get(message["run"])
-        if message["placed_seq"] is None or shown[message["id"]] < 1:
-            yield f"the message of {message['source_key']} was not placed"
+        entries = shown[message["id"]]  # a job's prompt comes with its earlier reports
+        if message["placed_seq"] is None or entries < 1 or (kind == "reminder" and entries > 1):
+            yield f"the message of {message['source_key']} was placed {entries} times"
         elif run is None or run["closed_at"] is None:
             yield f"the message of {message['source_key']} is in no run that has ended"
