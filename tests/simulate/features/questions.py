@@ -164,6 +164,7 @@ def _judge(story: Story) -> Iterator[str]:
         if f"question:{question['id']}" not in pushed:
             yield f"question {question['id']} was not pushed"
     yield from _decisions(story)
+    yield from _stopped(story)
     yield from _slips(story)
 
 
@@ -278,6 +279,21 @@ def _decisions(story: Story) -> Iterator[str]:
         question = by_sequence[pressed.sequence]
         if (question["state"], question["answer"]) != ("answered", pressed.label.lower()):
             yield f"question {question['id']} is {question['answer']} after {pressed.label}: {pressed.said}"
+
+
+def _stopped(story: Story) -> Iterator[str]:
+    """Nothing is answered any more that a run asked which was stopped."""
+    stopped: dict[int, int] = {}
+    for write in story.writes:
+        fact = write["fact"]
+        if write["tab"] == "runs" and fact["state"] == "stopped":
+            stopped.setdefault(fact["id"], fact["no"])
+        if (
+            write["tab"] == "questions"
+            and fact["state"] == "answered"
+            and stopped.get(fact["run"], fact["no"]) < fact["no"]
+        ):
+            yield f"question {fact['id']} was answered {fact['answer']!r} after its run was stopped"
 
 
 def _slips(story: Story) -> Iterator[str]:
