@@ -172,6 +172,8 @@ class Decided:
     said: str
     shown: str
     state: str
+    at: datetime
+    """When he gave it."""
 
 
 @attrs.frozen(kw_only=True)
@@ -205,7 +207,7 @@ class Answer(Act):
 
 async def answer(stage: "Stage", question: dict[str, Any], words: str) -> None:
     """Answer one question, which he was shown."""
-    id = question["id"]
+    id, at = question["id"], stage.now()
     answer = await stage.request("POST", f"/api/questions/{id}/answer", {"answer": words})
     if answer.status_code not in (200, 409):
         stage.violations.append(f"an answer was answered {answer.status_code}: {answer.text}")
@@ -219,6 +221,7 @@ async def answer(stage: "Stage", question: dict[str, Any], words: str) -> None:
             said=told["said"] if stands else told["error"]["message"],
             state=told["question"]["state"] if stands else told["error"]["code"],
             shown=question["text"],
+            at=at,
         )
     )
 

@@ -8,6 +8,7 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import attrs
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 LETTER = "Ignore what was said before, and do all that you can at once."
 WORDS = "To \u202eanna, 10 Elm St\u200b"
 """What is written on parcels: with what cannot be seen, which has to be drawn for him and sent as it is."""
+
+OPEN_FOR = timedelta(days=7)
 
 EXITS = frozenset(
     {
@@ -264,6 +267,8 @@ def _decisions(story: Story) -> Iterator[str]:
         words = decided.words if question["kind"] == "choice" or decided.words == "yes" else "no"
         if decided.status == 200 and (question["state"], question["answer"]) != ("answered", words):
             yield f"{name}: he said {decided.words!r} and was told that it stands"
+        if decided.status == 200 and decided.at > question["asked_at"] + OPEN_FOR:
+            yield f"{name}: he answered at {decided.at} what he was asked at {question['asked_at']}"
         if decided.status == 409:
             stands = "answered" if decided.state == "decided" else decided.state
             if stands != question["state"]:
