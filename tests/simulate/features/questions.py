@@ -202,8 +202,8 @@ def _one(question: Row, calls: list[Row]) -> Iterator[str]:
         yield f"{name} was answered yes, and its calls are {[(call['key'], call['state']) for call in calls]}"
     carried_out = late or [call for call in asked if call["state"] != "detached"]
     for call in carried_out if _yes(question) else ():
-        said = text_of(call["result"]["content"])
-        if call["failed"] and not said.startswith(_UNDONE) and not any(words in said for words in _REFUSED):
+        said = "nothing" if call["result"] is None else text_of(call["result"]["content"])
+        if not _done(call) and not said.startswith(_UNDONE) and not any(words in said for words in _REFUSED):
             yield f"{name} was answered yes, and came to {said!r}"
 
 
