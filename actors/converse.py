@@ -14,7 +14,7 @@ import trio
 from storage import conversations
 from storage.conversations import Load
 from storage.records import Agent, Run
-from tools.model import ModelError, ModelReply
+from tools.model import ModelError, ModelReply, Usage
 from tools.questions import waits
 
 from . import journal
@@ -142,6 +142,9 @@ class Conversing:
             limits=means.limits,
         )
         verdict = await self._judge(rendered, run)
+        got_on = _after_reply(attrs.evolve(run, turn=run.turn + 1, attempt=0, retries=0), reply, now)
+        if await self._whole_turn(rendered, verdict, got_on, reservation, reply.usage):
+            return
         entries = [] if rendered.entry is None else [rendered.entry]
         if reply.stop_reason == "pause_turn" and rendered.entry is not None and not rendered.calls:
             entries.append(go_on_after(rendered.entry))
@@ -150,7 +153,6 @@ class Conversing:
             *(journal.begun(call) for call in verdict.begin),
             *(conversations.add(entry) for entry in entries),
         ]
-        got_on = _after_reply(attrs.evolve(run, turn=run.turn + 1, attempt=0, retries=0), reply, now)
         calls = rendered.calls
         if verdict.all_begin:
             await self._steps.commit(writes, got_on)
@@ -159,6 +161,18 @@ class Conversing:
         self.transcript.add(entries)
         self.transcript.begin(calls)
         self._performing.begun(calls)
+
+    async def _whole_turn(
+        self, rendered: Rendered, verdict: Verdict, run: Run, answered: Reservation, usage: Usage
+    ) -> bool:
+        """Take a turn whose one call does nothing outside the database in one step, if that can be."""
+        if rendered.entry is None or len(rendered.calls) != 1 or not verdict.all_begin or run.ended:
+            return False
+        (call,) = rendered.calls
+        outcome = await self._performing.at_once(call, run, rendered.entry.label)
+        if outcome is None:
+            return False
+        return await self._steps.commit_turn(rendered.entry, call, outcome, run, answered, usage)
 
     async def _judge(self, rendered: Rendered, run: Run) -> Verdict:
         """Which of a reply's calls may begin, by the transcript as the model saw it."""

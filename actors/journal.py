@@ -1,7 +1,7 @@
 """The journal of calls: what is begun, what its effect came to, and what a restart does to it.
 
-One rule: a call has begun in a committed row before its effect starts. After a restart a repeatable one is done again;
-one that is not gets a result that says so, and nothing is done twice.
+One rule: a call has begun in a committed row before its effect starts, unless they are one commit. After a restart a
+repeatable one is done again; one that is not gets a result that says so, and nothing is done twice.
 """
 
 from datetime import datetime, timedelta
@@ -115,6 +115,12 @@ def finished(call: Call, outcome: Outcome, now: datetime) -> Call:
 
 def _parts(outcome: Outcome) -> str | None:
     return dumps(outcome.parts) if outcome.parts else None
+
+
+def done(call: Call, outcome: Outcome, now: datetime) -> tuple[Call, Write]:
+    """The call with its result, and the write of all of it, where no row stands before."""
+    made = finished(call, outcome, now)
+    return made, calls.done(made, brings_outside=outcome.outside)
 
 
 def interrupted(call: Call) -> Outcome:

@@ -61,6 +61,18 @@ class Performing:
                     side_by_side.start_soon(self._call, call, scopes[call.position])
             nursery.cancel_scope.cancel()
 
+    async def at_once(self, call: Call, run: Run, label: int) -> Outcome | None:
+        """What a call comes to that needs no row before it, since all that it does is committed with its result.
+
+        None: its row has to be committed first.
+        """
+        tool = self._toolbox.find(call.tool)
+        if tool is None or not tool.in_database:
+            return None
+        return await journal.perform(
+            self._means, self._toolbox, call, run=run, agent=self._steps.agent.name, label=label, begun_here=True
+        )
+
     async def _heed_interrupts(self, scopes: list[trio.CancelScope]) -> None:
         """Stop what can be stopped when the owner sends a message that says so."""
         while True:

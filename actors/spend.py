@@ -107,16 +107,35 @@ class Guard:
 
     def settle(self, reservation: Reservation, usage: Usage) -> tuple[Write, ...]:
         """The real cost in the place of the reservation, as writes for the commit that follows the answer."""
-        return spend.settle(
-            reservation.entry,
-            spend.Settled(
-                cost=self._prices.price(reservation.entry.model, usage),
-                input_tokens=usage.input_tokens,
-                cache_write_tokens=usage.cache_write_tokens,
-                cache_read_tokens=usage.cache_read_tokens,
-                output_tokens=usage.output_tokens,
-                searches=usage.searches,
-            ),
+        return spend.settle(reservation.entry, self._settled(reservation, usage))
+
+    def turn_over(
+        self, reservation: Reservation, usage: Usage, following: Reservation, now: datetime
+    ) -> tuple[Write, ...] | None:
+        """The real cost of one request, and the reservation for the following, as writes of one commit.
+
+        None if they fall on different days. The commit raises OverBudget if the two together don't fit the limits.
+        """
+        it, purse = reservation.entry, self._purse()
+        if it.day != following.entry.day:
+            return None
+        return spend.turn_over(
+            it,
+            self._settled(reservation, usage),
+            following.entry,
+            day_limit=purse.day_limit,
+            month_limit=purse.month_limit,
+            now=now,
+        )
+
+    def _settled(self, reservation: Reservation, usage: Usage) -> spend.Settled:
+        return spend.Settled(
+            cost=self._prices.price(reservation.entry.model, usage),
+            input_tokens=usage.input_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            output_tokens=usage.output_tokens,
+            searches=usage.searches,
         )
 
     def settle_lost(self, reservation: Reservation, error: ModelError) -> tuple[Write, ...]:

@@ -9,16 +9,17 @@ from zoneinfo import ZoneInfo
 
 import attrs
 
-from storage import calls, inbox, runs
+from storage import calls, conversations, inbox, runs
 from storage.answers import Reply
-from storage.errors import OverBudget
+from storage.errors import Duplicate, NotAsExpected, OverBudget
 from storage.operation import Bell, Commit, Write
-from storage.records import Agent, Call, Question, Run
+from storage.records import Agent, Call, Entry, Question, Run
 from tools.limits import Limits
+from tools.model import Usage
 from tools.questions import CLOSED, TOO_MANY, same, tell, waits
 from tools.redact import Redactor
 from tools.taint import Mode
-from tools.toolbox import Toolbox
+from tools.toolbox import Outcome, Toolbox
 
 from . import journal
 from .clock import Clock
@@ -98,6 +99,30 @@ class Steps:
             return await self.commit(writes, waiting, bells, opening=opening)
         self.reservation = reservation
         return no
+
+    async def commit_turn(
+        self, reply: Entry, call: Call, outcome: Outcome, run: Run, answered: Reservation, usage: Usage
+    ) -> bool:
+        """Commit a reply, its one call with all that it does, and the money for the next request, as one step.
+
+        False if that can't be: then nothing was committed, and the steps have to be taken one after the other.
+        """
+        means, now, before = self._means, self._means.clock.now(), self.transcript.mark()
+        made, effect = journal.done(call, outcome, now)
+        self.transcript.add([reply])
+        self.transcript.begin([made])
+        reservation, asking = self._reserve(run)
+        money = means.guard.turn_over(answered, usage, reservation, now)
+        try:
+            if money is None:
+                raise OverBudget("a day ends between the two requests")
+            no = await self.commit([*money, conversations.add(reply), effect, *outcome.writes], asking, outcome.bells)
+        except (OverBudget, NotAsExpected, Duplicate):
+            self.transcript.back_to(before)
+            return False
+        self.reservation = reservation
+        self.transcript.finish(attrs.evolve(made, no=no, label=no if outcome.outside else 0))
+        return True
 
     async def commit_reply(self, writes: Iterable[Write], run: Run, verdict: Verdict) -> tuple[Call, ...]:
         """Commit a reply some of whose calls the gate looked at; returns all its calls as they stand after it."""

@@ -32,6 +32,16 @@ class _Shown:
     size_bytes: int
 
 
+@attrs.frozen(kw_only=True)
+class Mark:
+    """How far a transcript had come."""
+
+    shown: int
+    last_seq: int
+    label: int
+    asked: tuple[int, int, int, int]
+
+
 class Transcript:
     """One conversation as its requests see it, and its open run."""
 
@@ -68,6 +78,25 @@ class Transcript:
         calls = self._calls[(call.run, call.turn)]
         calls[call.position] = call
         self.label = join((self.label, call.label))
+
+    def mark(self) -> "Mark":
+        """Where it stands, for `back_to` if what is added now is not committed after all."""
+        return Mark(
+            shown=len(self._shown),
+            last_seq=self.last_seq,
+            label=self.label,
+            asked=(len(self._asked), self._asked_bytes, self._asked_entries, self._asked_before),
+        )
+
+    def back_to(self, mark: "Mark") -> None:
+        """Take back the entries and calls that were added since."""
+        for shown in self._shown[mark.shown :]:
+            if shown.entry.run is not None and shown.entry.turn is not None:
+                self._calls.pop((shown.entry.run, shown.entry.turn), None)
+        del self._shown[mark.shown :]
+        self.last_seq, self.label = mark.last_seq, mark.label
+        count, self._asked_bytes, self._asked_entries, self._asked_before = mark.asked
+        del self._asked[count:]
 
     def start_fresh(self, seq: int) -> None:
         """Later requests hold nothing below `seq`."""

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import trio.testing
 
-from tests.proxy import PASS, Action, Proxy, Request, open_proxy
+from tests.proxy import Proxy, Request, commits, open_proxy
 
 from .child import Child, module
 from .database import Postgres, ask
@@ -72,38 +72,25 @@ async def _delayed(database_url: str) -> AsyncIterator[str]:
 async def on_the_wire(postgres: Postgres, *, samples: int) -> list[Figure]:
     """(c) but for the log: round trips and commits, counted by a proxy between the driver and Postgres."""
     async with open_proxy(await postgres.database()) as proxy, open_runs(proxy.url) as runs:
-        commits = _count_commits(proxy)
+        made = proxy.note(commits)
         await runs.several(_WARMING_RUNS)
-        counted = [await _counted(proxy, commits, runs) for _ in range(samples)]
+        counted = [await _counted(proxy, made, runs) for _ in range(samples)]
         fresh = []
         for _ in range(samples):
             proxy.cut_all()
             await trio.testing.wait_all_tasks_blocked()  # the driver has seen it
-            fresh.append((await _counted(proxy, commits, runs))[0])
+            fresh.append((await _counted(proxy, made, runs))[0])
     return [
         Figure(name="round_trips_per_run", values=[trips for trips, _ in counted], bar=6),
-        Figure(name="commits_per_run", values=[made for _, made in counted], bar=5),
+        Figure(name="commits_per_run", values=[count for _, count in counted], bar=5),
         Figure(name="round_trips_fresh_connection", values=fresh),
     ]
 
 
-def _count_commits(proxy: Proxy) -> list[Request]:
-    """The requests that renew the lease from now on: each commit does so, and nothing else."""
-    found: list[Request] = []
-
-    def look(request: Request) -> Action:
-        if request.runs and "UPDATE dreamwalker_lease" in request.sql:
-            found.append(request)
-        return PASS
-
-    proxy.on_request = look
-    return found
-
-
-async def _counted(proxy: Proxy, commits: list[Request], runs: Runs) -> tuple[int, int]:
-    trips, made = proxy.round_trips, len(commits)
+async def _counted(proxy: Proxy, made: list[Request], runs: Runs) -> tuple[int, int]:
+    trips, before = proxy.round_trips, len(made)
     await runs.once()
-    return proxy.round_trips - trips, len(commits) - made
+    return proxy.round_trips - trips, len(made) - before
 
 
 async def in_the_log(postgres: Postgres, *, samples: int) -> list[Figure]:

@@ -28,6 +28,25 @@ def begin(call: Call) -> Write:
     )  # fmt: skip
 
 
+_DONE = """
+INSERT INTO calls (run, turn, position, conversation, tool, arguments, state, result, failed, label, outside, began_at,
+                   finished_at, no)
+VALUES (?, ?, ?, ?, ?, ?, 'finished', ?, ?, CASE WHEN ? THEN :no ELSE 0 END, ?, ?, ?, :no)
+"""
+
+
+def done(call: Call, *, brings_outside: bool) -> Write:
+    """Commit a call with its result, for one whose whole effect is in the same commit."""
+    return Write(
+        _DONE,
+        (
+            call.run, call.turn, call.position, call.conversation, call.tool, call.arguments, call.result, call.failed,
+            brings_outside, call.outside, call.began_at, call.finished_at,
+        ),
+        what="the call with its result",
+    )  # fmt: skip
+
+
 def tool_use_id(run: int, turn: int, position: int) -> str:
     """The id by which a request pairs a use with its result. Ours, since a model's own may repeat."""
     return f"call_{run}_{turn}_{position}"

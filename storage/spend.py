@@ -44,12 +44,13 @@ def reserve(it: Reserved, *, day_limit: int, month_limit: int, now: datetime) ->
     return (
         _charge(it.day, it.amount, day_limit, "day"),
         _charge(it.month, it.amount, month_limit, "month"),
-        Write(
-            _RESERVE,
-            (it.run, it.asked, it.kind, it.agent, it.act, it.model, it.day, it.month, it.amount, now),
-            what="reserve",
-        ),
+        _reserved(it, now),
     )
+
+
+def _reserved(it: Reserved, now: datetime) -> Write:
+    row = (it.run, it.asked, it.kind, it.agent, it.act, it.model, it.day, it.month, it.amount, now)
+    return Write(_RESERVE, row, what="reserve")
 
 
 def _charge(period: str, amount: int, limit: int, what: str) -> Write:
@@ -95,15 +96,33 @@ def settle(it: Reserved, by: Settled) -> tuple[Write, ...]:
     return (
         Write(_REFUND, (difference, it.day), what="settle the day"),
         Write(_REFUND, (difference, it.month), what="settle the month"),
-        Write(
-            _SETTLE,
-            (
-                by.cost, by.input_tokens, by.cache_write_tokens, by.cache_read_tokens, by.output_tokens, by.searches,
-                it.run, it.asked,
-            ),
-            what="settle the reservation",
+        _settled(it, by),
+    )
+
+
+def _settled(it: Reserved, by: Settled) -> Write:
+    return Write(
+        _SETTLE,
+        (
+            by.cost, by.input_tokens, by.cache_write_tokens, by.cache_read_tokens, by.output_tokens, by.searches,
+            it.run, it.asked,
         ),
+        what="settle the reservation",
     )  # fmt: skip
+
+
+def turn_over(
+    it: Reserved, by: Settled, following: Reserved, *, day_limit: int, month_limit: int, now: datetime
+) -> tuple[Write, ...]:
+    """Settle one request and reserve the following one, in the same periods. Raises OverBudget if that does not fit."""
+    assert (it.day, it.month) == (following.day, following.month), "one change for each period"
+    more = following.amount + by.cost - it.amount
+    return (
+        _charge(it.day, more, day_limit, "day"),
+        _charge(it.month, more, month_limit, "month"),
+        _settled(it, by),
+        _reserved(following, now),
+    )
 
 
 _PERIOD = "SELECT period, used, raised_to FROM budget WHERE period = ?"

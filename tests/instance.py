@@ -31,6 +31,9 @@ PATIENCE_SECONDS = 30.0
 OLD, NEW = "66a0aaaa", "66b0aaaa"
 """Generations: the deploy ids of an older and of a newer one."""
 
+READY = "ready to ask the model"
+"""What it logs when nothing has to be imported any more."""
+
 _numbers = itertools.count(1)
 
 

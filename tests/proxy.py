@@ -2,8 +2,7 @@
 
 It takes the protocol apart just enough to see requests: what the client sends up to the point where it waits for an
 answer, which is one network round trip. A script says what becomes of each. It is made of trio tasks, so it runs in
-the loop of the test, beside the `Bridge` of the very connection that it breaks. It works on bare sockets: thousands of
-schedules go through it, and a detour for each read and write would be most of what they cost.
+the loop of the test, beside the `Bridge` of the very connection that it breaks.
 
     async with open_proxy(database_url) as proxy:
         proxy.on_request = lambda request: CUT_AFTER if request.sql == "COMMIT" else PASS
@@ -27,13 +26,15 @@ left unanswered until the door is opened), `cut_all()` (every connection drops n
 """
 
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from enum import Enum, auto
 from urllib.parse import parse_qs, urlsplit
 
 import attrs
 import trio
+
+from tests.wires import Client, Gone, Server, dial, last_of
 
 
 class Fate(Enum):
@@ -107,7 +108,7 @@ class Request:
 class Late:
     """A request whose client is gone. `delivered`: the server has been given it."""
 
-    def __init__(self, request: Request, server: "_Server") -> None:
+    def __init__(self, request: Request, server: Server) -> None:
         self.request, self._server = request, server
         self.delivered = False
 
@@ -118,8 +119,8 @@ class Late:
         """
         assert not self.delivered
         self.delivered = True
-        kinds, last = bytearray(), _last_of(self.request.kinds)
-        with suppress(_Gone):
+        kinds, last = bytearray(), last_of(self.request.kinds)
+        with suppress(Gone):
             await self._server.send(self.request.data)
             while not any(kind in last for kind in kinds):
                 kinds += self._server.scan(await self._server.receive())
@@ -157,6 +158,18 @@ class Proxy:
             self._opened.set()
             self._opened = trio.Event()
 
+    def note(self, wanted: Callable[[Request], bool]) -> list[Request]:
+        """The requests of a kind that are run from now on; all are passed."""
+        noted: list[Request] = []
+
+        def look(request: Request) -> Action:
+            if request.runs and wanted(request):
+                noted.append(request)
+            return PASS
+
+        self.on_request = look
+        return noted
+
     def cut_all(self) -> None:
         """Every connection that is open drops now, whatever is under way."""
         for scope in self._live:
@@ -169,9 +182,9 @@ class Proxy:
             with suppress(BlockingIOError):
                 client, _ = listener.accept()
                 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                nursery.start_soon(self._look_after, _Client(client))
+                nursery.start_soon(self._look_after, Client(client))
 
-    async def _look_after(self, client: "_Client") -> None:
+    async def _look_after(self, client: Client) -> None:
         """Serve one client to its end."""
         self.accepted += 1
         number = self.accepted
@@ -183,15 +196,15 @@ class Proxy:
                 try:
                     while self._door is Door.STUCK:
                         await self._opened.wait()
-                    with suppress(_Gone):
+                    with suppress(Gone):
                         await self._relay(client, number)
                 finally:
                     self._live.discard(scope)
         finally:
             client.close()
 
-    async def _relay(self, client: "_Client", number: int) -> None:
-        server = _Server(await _dial(self._target))
+    async def _relay(self, client: Client, number: int) -> None:
+        server = Server(await dial(self._target))
         keep = False
         try:
             async with trio.open_nursery() as nursery:
@@ -202,9 +215,9 @@ class Proxy:
             if not keep:
                 server.close()
 
-    async def _converse(self, client: "_Client", server: "_Server", number: int) -> bool:
+    async def _converse(self, client: Client, server: Server, number: int) -> bool:
         """One request after the other, until one of the two is gone. True if the server's side shall be kept."""
-        with suppress(_Gone):
+        with suppress(Gone):
             await server.ask(await client.startup(), "Q")
             while True:
                 kinds, sql, data = await client.request()
@@ -221,7 +234,7 @@ class Proxy:
                     call()
         return False
 
-    async def _decide(self, request: Request, server: "_Server") -> "tuple[Fate | Fail, Callable[[], None]]":
+    async def _decide(self, request: Request, server: Server) -> "tuple[Fate | Fail, Callable[[], None]]":
         action = self.on_request(request)
         if isinstance(action, Await):
             with server.silent():
@@ -229,204 +242,35 @@ class Proxy:
             action = action.then
         return (action.fate, action.call) if isinstance(action, Then) else (action, _nothing)
 
-    async def _carry_out(self, fate: "Fate | Fail", request: Request, server: "_Server", client: "_Client") -> None:
+    async def _carry_out(self, fate: "Fate | Fail", request: Request, server: Server, client: Client) -> None:
         match fate:
             case Fail(code, message):
                 await client.refuse(code, message, server.status)
             case Fate.CUT_BEFORE:
-                raise _Gone
+                raise Gone
             case Fate.FREEZE:
                 await client.wait_for_its_end()
-                raise _Gone
+                raise Gone
             case _:
                 if self.delay_seconds:
                     await trio.sleep(self.delay_seconds)
                 if request.kinds == "X":
                     await server.send(request.data)
-                    raise _Gone
+                    raise Gone
                 server.swallows = fate is Fate.CUT_AFTER
                 await server.ask(request.data, request.kinds)
                 self.round_trips += 1
                 if fate is Fate.CUT_AFTER:
-                    raise _Gone
+                    raise Gone
+
+
+def commits(request: Request) -> bool:
+    """Whether it is a commit of ours: each renews the lease, and nothing else does."""
+    return "UPDATE dreamwalker_lease" in request.sql
 
 
 def _nothing() -> None:
     pass
-
-
-class _Gone(Exception):
-    """One of the two has hung up, or shall think that the other has."""
-
-
-class _Wire:
-    """A socket. What it has to give or can take at once is given and taken without waiting."""
-
-    def __init__(self, raw: socket.socket) -> None:
-        raw.setblocking(False)
-        self._raw = raw
-
-    async def receive(self) -> bytes:
-        """What comes next. Raises _Gone at its end."""
-        while True:
-            try:
-                chunk = self._raw.recv(65536)
-            except BlockingIOError:
-                await trio.lowlevel.wait_readable(self._raw)
-                continue
-            except OSError:
-                raise _Gone from None
-            if not chunk:
-                raise _Gone
-            return chunk
-
-    async def send(self, data: bytes) -> None:
-        """Send all of it. Raises _Gone when nobody takes it."""
-        left = memoryview(data)
-        while left:
-            try:
-                left = left[self._raw.send(left) :]
-            except BlockingIOError:
-                await trio.lowlevel.wait_writable(self._raw)
-            except OSError:
-                raise _Gone from None
-
-    def close(self) -> None:
-        """Hang up."""
-        if self._raw.fileno() >= 0:
-            trio.lowlevel.notify_closing(self._raw)
-            self._raw.close()
-
-
-class _Client(_Wire):
-    """The side of the client."""
-
-    def __init__(self, raw: socket.socket) -> None:
-        super().__init__(raw)
-        self._buffer = bytearray()
-        self._statements: dict[bytes, str] = {}
-
-    async def _take(self, count: int) -> bytes:
-        while len(self._buffer) < count:
-            self._buffer += await self.receive()
-        taken = bytes(self._buffer[:count])
-        del self._buffer[:count]
-        return taken
-
-    async def startup(self) -> bytes:
-        """The first packet, which has no type."""
-        head = await self._take(4)
-        return head + await self._take(int.from_bytes(head, "big") - 4)
-
-    async def request(self) -> tuple[str, str, bytes]:
-        """Types, SQL and bytes of the messages up to one that the client waits for an answer to."""
-        kinds, sql, data = "", "", b""
-        while not kinds or kinds[-1] not in "QSHX":
-            head = await self._take(5)
-            body = await self._take(int.from_bytes(head[1:], "big") - 4)
-            kinds, data = kinds + chr(head[0]), data + head + body
-            sql = self._sql(head[:1], body) or sql
-        return kinds, sql, data
-
-    def _sql(self, kind: bytes, body: bytes) -> str:
-        match kind:
-            case b"Q":
-                return body.rstrip(b"\0").decode()
-            case b"P":
-                name, text, _ = body.split(b"\0", 2)
-                self._statements[name] = text.decode()
-                return text.decode()
-            case b"B":
-                _, name, _ = body.split(b"\0", 2)
-                return self._statements.get(name, "")
-        return ""
-
-    async def refuse(self, code: str, message: str, status: bytes) -> None:
-        fields = b"SERROR\0VERROR\0C" + code.encode() + b"\0M" + message.encode() + b"\0\0"
-        error = b"E" + (len(fields) + 4).to_bytes(4, "big") + fields
-        await self.send(error + b"Z\0\0\0\x05" + (b"E" if status == b"T" else status))
-
-    async def wait_for_its_end(self) -> None:
-        with suppress(_Gone):
-            while True:
-                await self.receive()
-
-
-class _Server(_Wire):
-    """The side of the server. `status` is what it said of the transaction: I none, T open, E failed.
-
-    `swallows`: what it says does not reach the client.
-    """
-
-    def __init__(self, raw: socket.socket) -> None:
-        super().__init__(raw)
-        self.status = b"I"
-        self.swallows = False
-        self._rest = bytearray()
-        self._last = b""
-        self._answered = trio.Event()
-        self._may_speak: trio.Event | None = None
-
-    async def ask(self, data: bytes, kinds: str) -> None:
-        """Give it a request; returns when all of the answer has come, and been passed on."""
-        self._last, self._answered = _last_of(kinds), trio.Event()
-        await self.send(data)
-        await self._answered.wait()
-
-    async def speak_to(self, client: _Client, ended: trio.CancelScope) -> None:
-        """Pass on all that it says, asked or not, until it hangs up."""
-        with suppress(_Gone):
-            while True:
-                chunk = await self.receive()
-                if self._may_speak is not None:
-                    await self._may_speak.wait()
-                kinds = self.scan(chunk)
-                if not self.swallows:
-                    await client.send(chunk)
-                if any(kind in self._last for kind in kinds):
-                    self._answered.set()
-        if self._may_speak is not None:
-            await self._may_speak.wait()
-        ended.cancel()
-
-    @contextmanager
-    def silent(self) -> Iterator[None]:
-        """Nothing that it says, nor its end, reaches the client within the block."""
-        self._may_speak = trio.Event()
-        try:
-            yield
-        finally:
-            self._may_speak.set()
-            self._may_speak = None
-
-    def scan(self, chunk: bytes) -> bytes:
-        """The types of the messages that end in a chunk."""
-        rest, at, kinds = self._rest, 0, bytearray()
-        rest += chunk
-        while len(rest) - at > 4 and len(rest) > (end := at + int.from_bytes(rest[at + 1 : at + 5], "big")):
-            kinds.append(rest[at])
-            if rest[at] == ord("Z"):
-                self.status = bytes(rest[at + 5 : at + 6])
-            at = end + 1
-        del rest[:at]
-        return bytes(kinds)
-
-
-def _last_of(kinds: str) -> bytes:
-    """The types of messages with which the answer to a request of these types ends."""
-    return b"TnE" if kinds.endswith("H") else b"Z"
-
-
-async def _dial(url: str) -> socket.socket:
-    parts = urlsplit(url)
-    if parts.hostname:
-        raw = socket.create_connection((parts.hostname, parts.port or 5432))
-        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return raw
-    settings = parse_qs(parts.query)
-    raw = socket.socket(socket.AF_UNIX)
-    raw.connect(f"{settings['host'][0]}/.s.PGSQL.{settings.get('port', ['5432'])[0]}")
-    return raw
 
 
 @asynccontextmanager

@@ -82,7 +82,8 @@ class Tool:
 
     `exit`: it can carry text away from the conversation. `private`, `outside`: its results can hold the owner's
     text, text from outside. `repeatable`: after a restart it may simply be done again. `stoppable`: it may be cut
-    short for an owner who interrupts. `asks`: each call of it is a question to the owner, whose answer is its result.
+    short for an owner who interrupts. `in_database`: all that it does is what it returns, to be committed with its
+    result. `asks`: each call of it is a question to the owner, whose answer is its result.
 
     `check` raises ToolFailed for arguments that can't be carried out whatever happens, before anybody is asked about
     them. `settle` makes of arguments that depend on when or where they are read (tomorrow, in an hour) ones that don't,
@@ -99,6 +100,7 @@ class Tool:
     outside: bool = True
     repeatable: bool = False
     stoppable: bool = False
+    in_database: bool = False
     asks: bool = False
     check: Callable[[Any, Limits], None] | None = None
     settle: Callable[[ToolContext, Any], Awaitable[Any]] | None = None

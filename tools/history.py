@@ -58,5 +58,6 @@ HISTORY_TOOLS = (
         run=_search,
         exit=False,
         repeatable=True,
+        in_database=True,
     ),
 )

@@ -164,6 +164,7 @@ def _exit(
         private=False,
         outside=False,
         repeatable=True,
+        in_database=True,
     )
 
 
@@ -183,6 +184,7 @@ JOB_TOOLS = (
         run=_list,
         exit=False,
         repeatable=True,
+        in_database=True,
     ),
     _exit("pause_job", "Let a job rest: no run of it begins until it is resumed.", OneJob, _pause),
     _exit("resume_job", "Let a paused job go on with its next time.", OneJob, _resume),

@@ -143,6 +143,7 @@ NOTE_TOOLS = (
         private=False,
         outside=False,
         repeatable=True,
+        in_database=True,
     ),
     Tool(
         name="read_note",
@@ -151,6 +152,7 @@ NOTE_TOOLS = (
         run=_read,
         exit=False,
         repeatable=True,
+        in_database=True,
     ),
     Tool(
         name="search_notes",
@@ -159,6 +161,7 @@ NOTE_TOOLS = (
         run=_search,
         exit=False,
         repeatable=True,
+        in_database=True,
     ),
     Tool(
         name="list_notes",
@@ -167,5 +170,6 @@ NOTE_TOOLS = (
         run=_list,
         exit=False,
         repeatable=True,
+        in_database=True,
     ),
 )

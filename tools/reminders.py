@@ -111,6 +111,7 @@ REMINDER_TOOLS = (
         private=False,
         outside=False,
         repeatable=True,
+        in_database=True,
     ),
     Tool(
         name="list_reminders",
@@ -119,6 +120,7 @@ REMINDER_TOOLS = (
         run=_list,
         exit=False,
         repeatable=True,
+        in_database=True,
     ),
     Tool(
         name="change_reminder",
@@ -131,6 +133,7 @@ REMINDER_TOOLS = (
         private=False,
         outside=False,
         repeatable=True,
+        in_database=True,
     ),
     Tool(
         name="cancel_reminder",
@@ -142,5 +145,6 @@ REMINDER_TOOLS = (
         private=False,
         outside=False,
         repeatable=True,
+        in_database=True,
     ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import attrs
 
-from .client import quoted
+from .client import Api, quoted
 from .problems import Conflict, Problem
 from .reach import Lost, Server, follow, patiently
 from .terminal import Json, clock_time
@@ -50,6 +50,7 @@ class Telling:
     """The run that answers, as it was last seen."""
     no: int = 0
     """The newest commit that was seen."""
+    _body: Json | None = None
     _replies: set[int] = attrs.Factory(set)
     _reason: str | None = None
 
@@ -58,10 +59,9 @@ class Telling:
 
         Returns the run. Raises Problem.
         """
-        path, body = f"/agents/{quoted(self.agent)}/messages", body_of(text, seen=seen)
-        sent = patiently(self.server, lambda api: api.post(path, body), patience_seconds=PATIENCE_SECONDS)
-        self.message = sent["message"]
-        after = sent["message"]["accepted_no"] - 1
+        self._body = body_of(text, seen=seen)
+        self.message = patiently(self.server, self._post, patience_seconds=PATIENCE_SECONDS)
+        after = self.message["accepted_no"] - 1
         for event in follow(self.server, self.agent, after, patience_seconds=PATIENCE_SECONDS):
             match event:
                 case Lost(why=why):
@@ -72,9 +72,11 @@ class Telling:
 
     def stop(self) -> None:
         """Stop the answer, or take the message back if it isn't placed yet. Raises Problem."""
-        if self.message is None:
+        if self._body is None:
             return
         api, run = self.server.api, self.run
+        if self.message is None:  # it may have been accepted all the same; sent again, it is the same one
+            self.message = self._post(api)
         if run is None:
             try:
                 api.delete(f"/messages/{self.message['id']}")
@@ -83,6 +85,10 @@ class Telling:
                 run = api.get(f"/agents/{quoted(self.agent)}/entries", limit=1)["run"]
         if run is not None:
             api.post(f"/runs/{run['id']}/stop")
+
+    def _post(self, api: Api) -> Json:
+        message: Json = api.post(f"/agents/{quoted(self.agent)}/messages", self._body)["message"]
+        return message
 
     def _change(self, change: Json) -> Json | None:
         """Take in what changed; the run, if it has ended."""

@@ -8,22 +8,13 @@ import trio
 from dreamwalker.house import MAIN_AGENT
 from tests.actors.house import Inside, inside
 from tests.messages_api import say
-from tests.proxy import PASS, Action, Proxy, Request, open_proxy
+from tests.proxy import Request, open_proxy
 
 ROUNDS = 20
 
 
-def _readings(proxy: Proxy) -> list[Request]:
-    """The requests for what waits to be placed, from now on."""
-    found: list[Request] = []
-
-    def look(request: Request) -> Action:
-        if request.runs and "placed_seq IS NULL AND withdrawn_at IS NULL ORDER BY" in request.sql:
-            found.append(request)
-        return PASS
-
-    proxy.on_request = look
-    return found
+def _reads_what_waits(request: Request) -> bool:
+    return "placed_seq IS NULL AND withdrawn_at IS NULL ORDER BY" in request.sql
 
 
 async def _at_rest(it: Inside) -> None:
@@ -39,7 +30,7 @@ async def test_a_message_is_placed_without_being_read_back(database_url: str) ->
         await it.say("1")
         await it.settled(1)
         await _at_rest(it)
-        readings = _readings(proxy)
+        readings = proxy.note(_reads_what_waits)
         await it.say("2")
         await it.settled(2)
         assert await it.said() == ["1", "One.", "2", "Two."]
@@ -52,7 +43,7 @@ async def test_a_ring_without_a_letter_reads_what_waits(database_url: str) -> No
         await it.say("1")
         await it.settled(1)
         await _at_rest(it)
-        readings = _readings(proxy)
+        readings = proxy.note(_reads_what_waits)
         actor = it.house.agent(MAIN_AGENT)
         assert actor is not None
         actor.hear(it.home)

@@ -23,9 +23,9 @@ async def test_a_stop_while_the_reply_is_being_committed_does_not_keep_its_text_
     gate, go_on, held = Gate(), trio.Event(), trio.Event()
 
     def commits_a_reply(request: Request) -> bool:
-        if "begin the call" in request.sql:
+        if "the call with its result" in request.sql:
             held.set()
-        return "begin the call" in request.sql
+        return "the call with its result" in request.sql
 
     async with serve_messages_api() as api, open_proxy(database_url) as proxy, open_house(proxy.url, api) as it:
         proxy.on_request = hold(commits_a_reply, go_on)
@@ -33,7 +33,8 @@ async def test_a_stop_while_the_reply_is_being_committed_does_not_keep_its_text_
         await it.say("What is on my list?")
         (run,) = await it.until(lambda runs: bool(runs))
         gate.open()
-        await held.wait()
+        with trio.fail_after(30):
+            await held.wait()
         async with trio.open_nursery() as nursery:
             actor = it.house.agent(MAIN_AGENT)
             assert actor is not None

@@ -6,14 +6,12 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.instance import NEW, OLD, Instance, instance
+from tests.instance import NEW, OLD, READY, Instance, instance
 from tests.messages_api import Gate, answer, say, serve_messages_api, text
 from tests.proxy import PASS, Action, Request, Then, open_proxy
 from tests.world import LIFETIME_SECONDS
 
 pytestmark = pytest.mark.slow
-
-READY = "ready to ask the model"
 
 
 async def is_fenced(old: Instance) -> None:

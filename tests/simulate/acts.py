@@ -186,6 +186,16 @@ class Pressed:
     said: str
 
 
+@attrs.define
+class Heard:
+    """What the owner has heard of what he did. `things`: the reminders and jobs that he made, by what he calls them."""
+
+    things: dict[str, int] = attrs.Factory(dict)
+    told: list[Told] = attrs.Factory(list)
+    decided: list[Decided] = attrs.Factory(list)
+    pressed: list[Pressed] = attrs.Factory(list)
+
+
 @attrs.frozen(kw_only=True)
 class Answer(Act):
     """Answer the newest question, open or not, in these words, one after the other or all `at_once`."""
@@ -213,7 +223,7 @@ async def answer(stage: "Stage", question: dict[str, Any], words: str) -> None:
         stage.violations.append(f"an answer was answered {answer.status_code}: {answer.text}")
         return
     stands, told = answer.status_code == 200, answer.json()
-    stage.decided.append(
+    stage.heard.decided.append(
         Decided(
             question=id,
             words=words,

@@ -39,6 +39,7 @@ SOON_STEPS, SOON_SECONDS = 8, 0.1
 LIMITS = Limits(
     lease_seconds=60.0,
     renew_seconds=0.8,
+    look_seconds=0.05,
     reach_seconds=4.0,
     idle_seconds=0.8,
     statement_seconds=0.7,
@@ -63,15 +64,9 @@ SELECT (SELECT count(*) FROM messages m WHERE placed_seq IS NULL AND withdrawn_a
     min(retry_at) AS retry_at FROM runs WHERE state IN ('open', 'waiting')
 """
 
-
 _COMES = " UNION ALL ".join(feature.left for feature in FEATURES if feature.left)
 
-_HOLDER = """
-SELECT holder = '' OR expires_at <= clock_timestamp() AS free,
-    (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app,
-    (SELECT array_agg(DISTINCT app) FROM audit.leases WHERE holder <> '') AS had
-FROM dreamwalker_lease l
-"""
+_HOLDERS = "SELECT DISTINCT app FROM audit.leases WHERE holder <> ''"
 
 
 @attrs.frozen(kw_only=True)
@@ -119,13 +114,13 @@ class Theatre:
         await self.outsider.empty()
         self.api.forget()
         self.ntfy.forget()
-        with complaints() as errors:
-            async with trio.open_nursery() as nursery:
-                stage = self.stage(schedule, limits, nursery)
+        async with trio.open_nursery() as nursery:
+            stage = self.stage(schedule, limits, nursery)
+            with Listening(stage):
                 await _course(stage)
-                nursery.cancel_scope.cancel()
+            nursery.cancel_scope.cancel()
         story = await read_story(stage)
-        found = [*stage.violations, *dict.fromkeys(errors), *judge(story)]
+        found = [*dict.fromkeys(stage.violations), *judge(story)]
         for feature in FEATURES:
             found += [f"{feature.name}: {violation}" for violation in feature.judge(story)]
         return Verdict(
@@ -244,12 +239,13 @@ async def _to_come(stage: Stage) -> tuple[int, datetime | None]:
 
 async def _losers_are_fenced(stage: Stage) -> None:
     """Whoever lost the lease to a living holder takes nothing in, and says when to come again."""
-    (lease,) = await stage.outsider.rows(_HOLDER)
-    living = {life.app: life for life in stage.lives if not life.dead}
-    if lease["free"] or living.pop(lease["app"], None) is None:
+    holder = await stage.outsider.holder()
+    had_it = {row["app"] for row in await stage.outsider.rows(_HOLDERS)}
+    living = {life.app for life in stage.lives if not life.dead}
+    if holder not in living:
         return
-    for life in living.values():
-        if life.app not in lease["had"]:
+    for life in stage.lives:
+        if life.dead or life.app == holder or life.app not in had_it:
             continue
         with trio.move_on_after(3):
             answer = await stage.probe(life)
@@ -271,24 +267,25 @@ async def open_theatre(database_url: str, new_life: Callable[[Stage, int, str], 
             )
 
 
-class complaints(logging.Handler):
-    """Gathers what the product logs as an error while the block lasts: such a line is a violation."""
+class Listening(logging.Handler):
+    """Hears what the product logs while the block lasts. An error is a violation."""
 
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.lines: list[str] = []
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(logging.WARNING)
+        self._stage = stage
 
     def emit(self, record: logging.LogRecord) -> None:
         said, life = record.getMessage(), LIVING.get()
         if life is not None and life.dead and not life.stopped:
             return  # the dead say nothing
-        if not said.startswith("tool ") or " failed in call:" not in said:
+        if said.startswith("the house closed"):
+            self._stage.said_of_closing.append(said)
+        elif record.levelno >= logging.ERROR and " failed in call:" not in said:
             error = record.exc_info[1] if record.exc_info else None
-            self.lines.append(f"it logged: {said}" + (f" ({error!r})" if error else ""))
+            self._stage.violations.append(f"it logged: {said}" + (f" ({error!r})" if error else ""))
 
-    def __enter__(self) -> list[str]:
+    def __enter__(self) -> None:
         logging.getLogger().addHandler(self)
-        return self.lines
 
     def __exit__(self, *_: object) -> None:
         logging.getLogger().removeHandler(self)

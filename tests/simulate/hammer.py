@@ -18,7 +18,7 @@ import attrs
 import httpx2
 import trio
 
-from tests.instance import Instance, instance
+from tests.instance import READY, Instance, instance
 from tests.messages_api import Answer, answer, say, serve_messages_api, use
 from tests.simulate.databases import open_databases
 from tests.simulate.outsider import Outsider, open_outsider
@@ -82,6 +82,9 @@ class Hammer:
         ):
             api.script(rule)
             self.instances = (one, two)
+            for it in self.instances:  # importing the SDK takes seconds on a busy machine, and is not what is judged
+                await it.logged(READY)
+            self._taken_at = time.monotonic()
             until = time.monotonic() + self.seconds
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._look)

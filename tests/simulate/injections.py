@@ -246,7 +246,7 @@ async def _be_stopped(stage: "Stage", life: "Life") -> None:
     await trio.sleep(0.005)
 
 
-REPLIES = ("reply", "reply with calls", "result")
+REPLIES = ("reply", "reply with calls", "whole turn", "result")
 
 INJECTIONS: dict[str, Injection] = {
     "db: dies before": OnRequest(_dies(CUT_BEFORE)),

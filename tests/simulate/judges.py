@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from tests.simulate.injections import INJECTIONS
 from tests.simulate.outsider import Row
 from tests.simulate.story import Story
 
@@ -21,11 +22,13 @@ def judge(story: Story) -> Iterator[str]:
     yield from _every_row_in_its_commit(story)
     yield from _asked_for(story)
     yield from _takings(story)
+    yield from _ids(story)
     yield from _transcripts(story)
     yield from _calls(story)
     yield from _requests(story)
     yield from _attempts(story)
     yield from _given_up(story)
+    yield from _closed(story)
 
 
 # -- who wrote what
@@ -51,6 +54,8 @@ def _one_writer(story: Story) -> Iterator[str]:
         lasts = story.stage.limits.lease_seconds
         if holder and not lasts - 5 < lease["left_seconds"] <= lasts:
             yield f"commit {number} left the lease {lease['left_seconds']:.1f} s, not {lasts:g}"
+        elif holder and not lease["renewed"]:
+            yield f"commit {number} of {lease['app']} did not renew the lease"
     if number != story.commit_no:
         yield f"the lease stands at {story.commit_no}, the audit at {number}"
 
@@ -90,7 +95,10 @@ def _asked_for(story: Story) -> Iterator[str]:
 def _takings(story: Story) -> Iterator[str]:
     """The lease was taken only when it could be: free, run out, or by a deploy as new; never back from who took it."""
     lost: set[str] = set()
+    owners = {lease["holder"]: lease["app"] for lease in story.leases}
     for lease in story.leases:
+        if not lease["holder"] and owners[lease["was_holder"]] != lease["app"]:
+            yield f"{lease['app']} gave up the lease of {owners[lease['was_holder']]}"
         if lease["holder"] in ("", lease["was_holder"]):
             continue
         free = lease["was_holder"] == "" or lease["was_over"]
@@ -99,6 +107,13 @@ def _takings(story: Story) -> Iterator[str]:
         if not free and lease["app"] in lost:
             yield f"{lease['app']} took a living lease back from the one that had taken over"
         lost |= _others(story, lease)
+
+
+def _ids(story: Story) -> Iterator[str]:
+    """No id was handed out twice, whatever it is the id of."""
+    ids = Counter(row["id"] for name in ("conversations", "messages", "runs", "notes") for row in story.tables[name])
+    if twice := [id for id, count in ids.items() if count > 1]:
+        yield f"these ids were handed out twice: {twice}"
 
 
 def _others(story: Story, taken: Row) -> set[str]:
@@ -236,11 +251,26 @@ def _attempts(story: Story) -> Iterator[str]:
             yield f"{name} did not get on and counts {run['attempt']} after {before['attempt']} times"
         if run["turn"] == before["turn"] and not before["retries"] <= run["retries"] <= before["retries"] + 1:
             yield f"{name} counts {run['retries']} tries after {before['retries']}"
+        if before["state"] == "open" and _waits_for_the_model(run) and run["retries"] == before["retries"]:
+            yield f"{name} waits to ask the model again, and counts no try"
         if run["turn"] > before["turn"] and run["retries"]:
             yield f"{name} got its answer and still counts {run['retries']} tries"
 
 
+def _waits_for_the_model(run: dict[str, Any]) -> bool:
+    return run["state"] == "waiting" and run["retry_at"] is not None and "limit" not in run["reason"]
+
+
 # -- how it ends
+
+
+def _closed(story: Story) -> Iterator[str]:
+    """Nobody is left in doubt about a commit while the database is there."""
+    if story.struck(*(name for name in INJECTIONS if name.startswith(("db: absent", "db: silent", "db: paused")))):
+        return
+    for said in story.stage.said_of_closing:
+        if "during a commit" in said:
+            yield f"the database was there, and {said}"
 
 
 def _given_up(story: Story) -> Iterator[str]:

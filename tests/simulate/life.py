@@ -19,7 +19,7 @@ from dreamwalker.house import MAIN_AGENT, House
 from dreamwalker.server import serve
 from dreamwalker.system import System, start
 from tests.ntfy import Ntfy
-from tests.proxy import CUT_BEFORE, Action, Await, Door, Proxy, Request, open_proxy
+from tests.proxy import CUT_BEFORE, PASS, Action, Await, Door, Proxy, Request, open_proxy
 from tests.simulate.effects import tools_of
 from tests.simulate.steps import Naming, claimed, decides
 
@@ -120,7 +120,7 @@ class Life:
         if self.dead:
             return CUT_BEFORE
         if not request.runs:
-            return self.stage.passing
+            return PASS
         self._note(request)
         action = self.stage.on_request(self, request, self._naming(request))
         if self._resumed is not None and not isinstance(action, Await):

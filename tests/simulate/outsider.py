@@ -21,7 +21,8 @@ CREATE TABLE audit.writes (
 );
 CREATE TABLE audit.leases (
     at BIGSERIAL PRIMARY KEY, commit_no BIGINT, holder TEXT, generation TEXT, app TEXT, xid BIGINT,
-    was_no BIGINT, was_holder TEXT, was_generation TEXT, was_over BOOLEAN, left_seconds FLOAT8
+    was_no BIGINT, was_holder TEXT, was_generation TEXT, was_over BOOLEAN, left_seconds FLOAT8,
+    renewed BOOLEAN
 );
 CREATE FUNCTION audit.write() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 DECLARE fact JSONB := to_jsonb(CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END);
@@ -33,10 +34,11 @@ END $$;
 CREATE FUNCTION audit.lease() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO audit.leases
-        (commit_no, holder, generation, app, xid, was_no, was_holder, was_generation, was_over, left_seconds)
+        (commit_no, holder, generation, app, xid, was_no, was_holder, was_generation, was_over, left_seconds, renewed)
     VALUES (NEW.commit_no, NEW.holder, NEW.generation, current_setting('application_name'),
         pg_current_xact_id()::text::bigint, OLD.commit_no, OLD.holder, OLD.generation,
-        OLD.expires_at <= clock_timestamp(), extract(epoch FROM NEW.expires_at - clock_timestamp()));
+        OLD.expires_at <= clock_timestamp(), extract(epoch FROM NEW.expires_at - clock_timestamp()),
+        NEW.expires_at > OLD.expires_at);
     RETURN NULL;
 END $$;
 CREATE TRIGGER audit AFTER UPDATE ON dreamwalker_lease FOR EACH ROW EXECUTE FUNCTION audit.lease();
@@ -48,6 +50,11 @@ WHERE table_schema = 'public' AND column_name = 'no' ORDER BY table_name
 _WATCH = "CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON {} FOR EACH ROW EXECUTE FUNCTION audit.write()"
 _FREE = """
 UPDATE dreamwalker_lease SET holder = '', generation = '', commit_no = 0, expires_at = '1970-01-01 00:00:00+00';
+"""
+_HOLDER = """
+SELECT holder = '' OR expires_at <= clock_timestamp() AS free,
+    (SELECT app FROM audit.leases WHERE holder = l.holder ORDER BY at LIMIT 1) AS app
+FROM dreamwalker_lease l
 """
 _OTHERS = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -91,6 +98,11 @@ class Outsider:
         await self.run(_OTHERS)
         tables = (*reversed(self.tables), "audit.writes", "audit.leases")
         await self.run("".join(f"DELETE FROM {name};" for name in tables) + _FREE)
+
+    async def holder(self) -> str | None:
+        """The process that has the lease, None if it is free."""
+        (lease,) = await self.rows(_HOLDER)
+        return lease["app"] if not lease["free"] else None
 
     async def let_lease_run_out(self) -> None:
         """As if its time had passed. Waits for its row: whoever was frozen with it is ended by the database."""

@@ -50,10 +50,6 @@ class Schedule:
     decides_soon: bool
     """Whether the owner decides what he is asked as soon as all else is quiet, or only in the end."""
 
-    def succession(self, generation: str, chance: random.Random) -> str:
-        """The generation of the instance that follows one that died."""
-        return generation
-
 
 def aim(name: str, chance: random.Random, operations: Operations) -> Blow:
     """Where an injection strikes."""

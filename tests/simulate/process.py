@@ -27,6 +27,7 @@ LISTENS_SECONDS = 30.0
 
 REAL_LIMITS = Limits(
     renew_seconds=2.0,
+    look_seconds=0.1,
     reach_seconds=4.0,
     idle_seconds=0.6,
     statement_seconds=0.5,

@@ -20,7 +20,7 @@ from tests.messages_api import Request as Asked
 from tests.messages_api.replies import HangUp, Reply
 from tests.ntfy import Ntfy
 from tests.proxy import PASS, Action, Door, Late, Request
-from tests.simulate.acts import Decided, Pressed, Say, Told
+from tests.simulate.acts import Heard, Say
 from tests.simulate.effects import Effect
 from tests.simulate.injections import INJECTIONS, Injection, OnAnswer, OnRequest
 from tests.simulate.life import TOKEN, Life
@@ -31,6 +31,8 @@ from tools.limits import Limits
 
 REQUEST_SECONDS = 20.0
 """How long the owner is patient with one request."""
+PATIENT_TRIES = 10
+"""How often he is sent away before somebody sees to the lease of one that died."""
 
 
 @attrs.define
@@ -52,17 +54,9 @@ class Hold:
         self.gate = Gate()
         self.taken = False
 
-    async def reached(self, seconds: float) -> bool:
-        with trio.move_on_after(seconds):
-            await self.gate.reached.wait()
-            return True
-        return False
-
 
 class Stage:
     """One schedule's world."""
-
-    passing = PASS
 
     def __init__(
         self,
@@ -94,11 +88,9 @@ class Stage:
         self.struck: Counter[tuple[str, str]] = Counter()
         self.violations: list[str] = []
         self.ntfy = ntfy
-        self.things: dict[str, int] = {}
-        """The reminders and jobs that the owner made, by what he calls them."""
-        self.told: list[Told] = []
-        self.decided: list[Decided] = []
-        self.pressed: list[Pressed] = []
+        self.heard = Heard()
+        self.said_of_closing: list[str] = []
+        """Why houses closed, in the words of their logs."""
         self.stopped_well: Life | None = None
         """Who was told to stop in the end, and did, with the database there all the while."""
         self._plans: dict[int, Rounds] = dict(schedule.plans)
@@ -196,7 +188,8 @@ class Stage:
     def died(self, life: Life) -> None:
         """A life was killed: the platform begins another, if it was the published one."""
         if not self._ending and life is getattr(self, "current", None):
-            self.soon(self._publish, life, self.schedule.succession(life.generation, self.chance))
+            deployed_anew = self.chance.random() < 0.2
+            self.soon(self._publish, life, newer_than(life.generation) if deployed_anew else life.generation)
 
     def ended(self, life: Life) -> None:
         """A life has ended in whatever way."""
@@ -257,8 +250,14 @@ class Stage:
                 tries += 1
                 there = [life for life in self.lives if not life.dead and life.url] or [self.current]
                 life = self.current if tries % 3 else there[tries // 3 % len(there)]
+                if tries % PATIENT_TRIES == 0 and await self.outsider.holder() in self._dead:
+                    await self.outsider.let_lease_run_out()  # its time passes for whoever waits for it
         await trio.sleep_forever()  # nobody waits for it any more
         raise AssertionError
+
+    @property
+    def _dead(self) -> set[str]:
+        return {life.app for life in self.lives if life.dead}
 
     async def send(self, life: Life, method: str, path: str, body: Any = None) -> httpx2.Response | None:
         """Ask one instance once; None if it does not answer."""

@@ -14,6 +14,7 @@ _BEGINS_AFTER = re.compile(r"\bcommit_no = (\d+)")
 
 COMPOSED = (
     ("finish the call", "result"),
+    ("the call with its result", "whole turn"),
     ("the slot is running", "report a job's run"),
     ("the slot has no fate yet", "come up"),
     ("accept the message", "accept"),

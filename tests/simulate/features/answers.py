@@ -15,7 +15,6 @@ from tools.jobs import NOTHING
 
 REASONS = {
     "declined": ("model: declines",),
-    "refused": ("model: 400",),
     "too long for the model": ("model: 400",),
     "tries)": ("model: 500 again and again", "model: 529", "model: silent", "model: stalls", "model: empty answer"),
 }

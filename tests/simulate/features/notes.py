@@ -51,5 +51,5 @@ NOTES = Feature(
     name="notes",
     judge=_judge,
     calls=(_write, _write, _read, _search),
-    operations=("reply with calls", "result", "read notes"),
+    operations=("reply with calls", "whole turn", "result", "read notes"),
 )

@@ -60,7 +60,7 @@ class Press(Act):
                 answer = await stage.request("POST", f"/api/buttons/{urls[label].rpartition('/')[2]}")
                 if answer.status_code not in (200, 404, 409):
                     stage.violations.append(f"{label} was answered {answer.status_code}: {answer.text}")
-                stage.pressed.append(
+                stage.heard.pressed.append(
                     Pressed(
                         sequence=notice.value["sequence_id"],
                         label=label,
@@ -133,7 +133,7 @@ def _one(story: Story, push: Row, came: list[Reply]) -> Iterator[str]:
 def _buttons(story: Story) -> Iterator[str]:
     pushes = {sequence_of(row["id"]): row for row in story.tables["pushes"]}
     by_push: defaultdict[str, list[Pressed]] = defaultdict(list)
-    for pressed in story.stage.pressed:
+    for pressed in story.stage.heard.pressed:
         by_push[pressed.sequence].append(pressed)
     snoozed = Counter(row["made_by"] for row in story.tables["things"] if row["made_by"].startswith("snooze:"))
     for sequence, presses in by_push.items():

@@ -261,7 +261,7 @@ def _differs(question: Row, version: int, act: Row, row: Row, *names: str) -> st
 def _decisions(story: Story) -> Iterator[str]:
     """What he was told of his answers is how it stands; and what ran is what he had been shown."""
     questions = {row["id"]: row for row in story.tables["questions"]}
-    for decided in story.stage.decided:
+    for decided in story.stage.heard.decided:
         question = questions[decided.question]
         name = f"question {question['id']} ({question['state']} {question['answer']!r})"
         words = decided.words if question["kind"] == "choice" or decided.words == "yes" else "no"
@@ -278,7 +278,7 @@ def _decisions(story: Story) -> Iterator[str]:
         if question["kind"] == "act" and shown_act(question["tool"], question["act"]) not in decided.shown:
             yield f"{name}: he was shown something else: {decided.shown!r}"
     by_sequence = {sequence_of(f"question:{id}"): question for id, question in questions.items()}
-    for pressed in story.stage.pressed:
+    for pressed in story.stage.heard.pressed:
         if pressed.status != 200 or pressed.sequence not in by_sequence:
             continue
         question = by_sequence[pressed.sequence]

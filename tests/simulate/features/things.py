@@ -54,7 +54,7 @@ class Make(Act):
             pass  # the same request is under way still
         if answer.status_code != 201:
             stage.violations.append(f"making a {self.kind} was answered {answer.status_code}: {answer.text}")
-        elif stage.things.setdefault(self.name, answer.json()["id"]) != answer.json()["id"]:
+        elif stage.heard.things.setdefault(self.name, answer.json()["id"]) != answer.json()["id"]:
             stage.violations.append(f"the {self.kind} {self.name} was made twice")
 
 
@@ -84,13 +84,13 @@ class Alter(Act):
         if answer.status_code == 200:
             no = answer.json()["no"]
             told = Told(thing=id, how=self.how, status=answer.status_code, no=no, asked_at=asked_at)
-            stage.told.append(told)
+            stage.heard.told.append(told)
         elif answer.status_code not in (409, 422):
             stage.violations.append(f"{self.how} of {self.kind} {id} was answered {answer.status_code}: {answer.text}")
 
     async def _id(self, stage: "Stage") -> int | None:
         if self.name:
-            return stage.things.get(self.name)
+            return stage.heard.things.get(self.name)
         listed = (await stage.request("GET", f"/api/{self.kind}s")).json()[f"{self.kind}s"]
         return listed[0]["id"] if listed else None
 
@@ -253,7 +253,7 @@ def _reasons(expected: list[Expected], rows: list[Row], facts: list[Row]) -> Ite
 def _ghosts(story: Story, kind: Kind) -> Iterator[str]:
     """Once he was told of a change, nothing comes up by what was before it."""
     inserted = [w["fact"] for w in story.writes if w["tab"] == "slots" and w["op"] == "INSERT"]
-    for told in story.stage.told:
+    for told in story.stage.heard.told:
         facts = _facts(story, told.thing)
         if facts[0]["kind"] != kind:
             continue
