@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tests.simulate.acts import Act, Answer, Say, Stop
+from tests.simulate.acts import Act, Answer, Say, Stop, When
 from tests.simulate.features.feature import Feature
 from tests.simulate.features.moves import DAY, MINUTE, Pass, TakeOver
 from tests.simulate.features.pushes import Press, sequence_of
-from tests.simulate.features.things import Alter
+from tests.simulate.features.things import Alter, How
 from tests.simulate.model import NEWEST, Called, Rounds
 from tests.simulate.outsider import Row
 from tests.simulate.story import Story, text_of
@@ -100,39 +100,46 @@ def _choice(chance: random.Random, key: str) -> Called:
 _ABOUT_A_REMINDER = (_cancel, _change)
 _ASKED = (_note, _note, _parcel, _parcel, _parcel, _job, _choice, *_ABOUT_A_REMINDER, *_ABOUT_A_REMINDER)
 
+_CHANGES: tuple[How, ...] = ("text", "text", "when", "cancel")
+
 _WORDS = (("yes",), ("yes",), ("yes",), ("no",), ("yes", "yes"), ("yes", "no"), ("no", "yes"), ("sure",), ("",))
 
 
 def _acts(chance: random.Random, numbers: range) -> list[tuple[Act, ...]]:
     """A message with a letter in it, for which the model does what must be asked about; and what comes of that."""
     number = 400
-    makers = chance.choices(_ASKED, k=chance.choice((1, 1, 1, 2, 3)))
+    if changes := chance.random() < 0.2:
+        makers = [chance.choice(_ABOUT_A_REMINDER)]
+    else:
+        makers = chance.choices(_ASKED, k=chance.choice((1, 1, 1, 2, 3)))
     plan: Rounds = (tuple(make(chance, f"m{number}.1.{at}") for at, make in enumerate(makers)),)
-    reminder = Called(
-        key="m400.0.0", tool="set_reminder", arguments={"when": "tomorrow 9:00", "text": "Tea of m400.0.0"}
-    )
-    plan = ((reminder,), *plan) if set(makers) & set(_ABOUT_A_REMINDER) else plan
+    if set(makers) & set(_ABOUT_A_REMINDER):
+        arguments = {"when": "tomorrow 9:00", "text": "Tea of m400.0.0"}
+        plan = ((Called(key="m400.0.0", tool="set_reminder", arguments=arguments),), *plan)
     asks = Say(number=number, when="settled", quotes=(LETTER,), plan=plan)
-    return [(asks, *_meanwhile(chance, number), *_answered(chance))]
+    meanwhile = (_changed(chance, "settled"),) if changes else _meanwhile(chance, number)
+    return [(asks, *meanwhile, *_answered(chance))]
+
+
+def _changed(chance: random.Random, when: When) -> Alter:
+    """What the question is about is changed by the owner himself."""
+    return Alter(kind="reminder", how=chance.choice(_CHANGES), at="in 2 hours", text="Cake.", when=when)
 
 
 def _meanwhile(chance: random.Random, number: int) -> tuple[Act, ...]:
     """What happens while the question is open."""
-    match chance.randrange(9):
+    match chance.randrange(8):
         case 0:
             return (Say(number=number + 1, when="settled"),)
         case 1:
             return (Stop(when="settled"),)
         case 2:
-            return (Alter(kind="reminder", how=chance.choice(("text", "when", "cancel")), at="in 2 hours", text="Cake.",
-                          when="settled"),)  # fmt: skip
-        case 3:
             return (Pass(seconds=chance.choice((6 * DAY + MINUTE, 7 * DAY + MINUTE)), when="settled"),)
-        case 4:
+        case 3:
             return (Pass(seconds=7 * DAY + MINUTE, house="dead", when="settled"),)
-        case 5:
+        case 4:
             return (TakeOver(newer=chance.random() < 0.5, when="settled"),)
-        case 6:
+        case 5:
             note = Called(key=f"m{number + 1}.0.0", tool="write_note", arguments={
                 "title": "the asked note", "text": f"text of m{number + 1}.0.0"})  # fmt: skip
             return (Say(number=number + 1, when="settled", plan=((note,),)),)
@@ -145,8 +152,8 @@ def _answered(chance: random.Random) -> tuple[Act, ...]:
     if chance.random() < 0.15:
         return (*dies, Press(labels=chance.choice((("Yes",), ("No",), ("Yes", "Yes"), ("Yes", "No"))), when="now"))
     answer = Answer(words=chance.choice(_WORDS), at_once=chance.random() < 0.4, when="now" if dies else "settled")
-    after: tuple[Act, ...] = (Stop(when=chance.choice(("now", "soon", "working"))),) if chance.random() < 0.15 else ()
-    return (*dies, answer, *after)
+    after = (Stop(when=chance.choice(("now", "soon", "working"))), _changed(chance, "now"))
+    return (*dies, answer, *((chance.choice(after),) if chance.random() < 0.25 else ()))
 
 
 # -- what must be true
