@@ -231,7 +231,8 @@ class Workers:
 
     async def answer(self, context: ToolContext, task: str) -> tuple[Worker, Answer]:
         """Have the worker of a call do a task, and wait until it has. Raises ToolFailed if it may have none."""
-        worker = await self._means.store.ask(self._delegate(context, task))
+        with trio.CancelScope(shield=True):  # a call that a run goes on without has to have its worker
+            worker = await self._means.store.ask(self._delegate(context, task))
         if worker is None:
             most = context.limits.delegated_per_act
             raise ToolFailed(f"Not delegated: {most} tasks and messages have come of this already, and that is all.")

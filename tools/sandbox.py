@@ -60,7 +60,7 @@ class Sandbox(Protocol):
         ...
 
     async def sweep(self) -> None:
-        """Delete what an earlier process left."""
+        """Delete what an earlier process left. Never raises."""
         ...
 
 

@@ -237,7 +237,10 @@ class Bubblewrap:
 
     async def sweep(self) -> None:
         """Delete what processes that are no more left behind."""
-        await trio.to_thread.run_sync(self._folders.sweep)
+        try:
+            await trio.to_thread.run_sync(self._folders.sweep)
+        except OSError as error:
+            log.warning("what may be left of tasks can't be deleted: %s", error)
 
 
 async def _open_door(command: _Command) -> socket.socket | None:

@@ -11,7 +11,7 @@ import os
 import secrets
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .measure import delete
@@ -76,41 +76,33 @@ class Folders:
             place, self._place = self._place, None
             _delete(place)
             os.close(self._lock)
-            with suppress(OSError):  # others have theirs there
-                self._base.rmdir()
+            self._leave()
 
     def sweep(self) -> None:
         """Delete what processes that are no more left behind. Raises OSError."""
         if not self._base.is_dir():
             return
-        _claim(self._base)
-        for place in self._base.iterdir():
-            if place == self._place or place.is_symlink() or not place.is_dir():
-                continue
-            try:
-                lock = os.open(place / "lock", os.O_RDWR | os.O_CLOEXEC)
-            except OSError:  # it was being made, or deleted, when its process died
-                _delete(place)
-                continue
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _delete(place)
-            except BlockingIOError:
-                continue
-            finally:
-                os.close(lock)
-        if self._place is None:
-            with suppress(OSError):
-                self._base.rmdir()
+        with self._one_at_a_time:
+            with _alone(self._base):
+                for place in self._base.iterdir():
+                    if place != self._place and place.is_dir() and not place.is_symlink():
+                        _delete_if_left(place)
+            if self._place is None:
+                self._leave()
+
+    def _leave(self) -> None:
+        """Delete the folder of folders, unless others have theirs there."""
+        with suppress(OSError), _alone(self._base):
+            self._base.rmdir()
 
     def _own(self) -> Path:
         """The folder of this process."""
         if self._place is None:
-            _claim(self._base)
-            place = self._base / f"process-{secrets.token_hex(8)}"
-            place.mkdir()
-            self._lock = os.open(place / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            with _alone(self._base):
+                place = self._base / f"process-{secrets.token_hex(8)}"
+                place.mkdir()
+                self._lock = os.open(place / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+                fcntl.flock(self._lock, fcntl.LOCK_EX)
             place.chmod(0o711)
             (place / "etc").mkdir()
             (place / "etc").chmod(0o755)
@@ -119,6 +111,48 @@ class Folders:
                 (place / "etc" / name).chmod(0o644)
             self._place = place
         return self._place
+
+
+@contextmanager
+def _alone(base: Path) -> Iterator[None]:
+    """Be the only process that makes or deletes folders below one. Raises OSError."""
+    here = _locked(base)
+    try:
+        yield
+    finally:
+        os.close(here)
+
+
+def _locked(base: Path) -> int:
+    """Make the folder if it isn't there, and lock it until what is returned is closed."""
+    while True:
+        _claim(base)
+        here = -1
+        try:
+            here = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            fcntl.flock(here, fcntl.LOCK_EX)
+            if os.fstat(here).st_ino == os.stat(base).st_ino:
+                return here
+        except FileNotFoundError:
+            pass  # somebody deleted it since: make it anew
+        if here >= 0:
+            os.close(here)
+
+
+def _delete_if_left(place: Path) -> None:
+    """Delete the folder of a process, if that is no more."""
+    try:
+        lock = os.open(place / "lock", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:  # it was being deleted when its process died
+        _delete(place)
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _delete(place)
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(lock)
 
 
 def _claim(base: Path) -> None:

@@ -100,6 +100,22 @@ async def test_the_owner_does_not_wait_behind_a_worker(database_url: str) -> Non
         assert await nobody_at_work(it)
 
 
+async def test_what_was_delegated_while_the_owner_wrote_is_done_all_the_same(database_url: str) -> None:
+    gate = Gate()
+    async with inside(database_url) as it:
+        cast = Cast().play(it.api)
+        cast.says(answer(text("I ask", gate, "."), delegate("Owls: what do they eat?")), say("Later."), say("Mice."))
+        cast.does("Owls:", say("Mice."))
+        await it.say("What do owls eat?")
+        await gate.reached.wait()
+        await it.say("Are you there?")
+        gate.open()
+        await it.settled(2)
+        _, (call,) = await it.transcript()
+        assert call.state == "detached" and (await it.said())[-1] == "Mice."
+        assert len(await worker_runs(it)) == 1 and await nobody_at_work(it)
+
+
 async def test_stopping_a_run_stops_its_workers(database_url: str) -> None:
     gate = Gate()
     async with inside(database_url) as it:

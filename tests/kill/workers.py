@@ -108,8 +108,8 @@ async def _violations(server: Server, client: httpx2.AsyncClient) -> list[str]:
         for call in whole["calls"]:
             key = f"call:{call['run']}.{call['turn']}.{call['position']}"
             mine = [w for w in whole["workers"] if (w["turn"], w["position"]) == (call["turn"], call["position"])]
-            if call["result"].startswith(("Nothing was done", "Still open: the owner has not")):
-                continue  # the owner was asked about it
+            if call["result"].startswith(("Nothing was done", "Not delegated", "Still open: the owner has not")):
+                continue  # the owner was asked about it, or twelve had come of one message
             made, outcomes = made + 1, outcomes + len(mine)
             messages = sum(f'"{key}"' in text for text in brought)
             if len(mine) != 1 or not mine[0]["over"]:

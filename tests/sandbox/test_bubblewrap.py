@@ -291,7 +291,7 @@ trio.run(main)
 
 
 async def test_a_server_that_dies_while_a_command_starts_leaves_it_nowhere(base: Path) -> None:
-    dying = [subprocess.Popen([sys.executable, "-c", DYING, str(base), str(after)]) for after in range(0, 160, 8)]
+    dying = [subprocess.Popen([sys.executable, "-c", DYING, str(base), str(after)]) for after in range(0, 160, 16)]
     for server in dying:
         assert server.wait() == -9
     with trio.fail_after(20):
