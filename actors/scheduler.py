@@ -14,7 +14,7 @@ import trio
 from storage.errors import Duplicate, NotAsExpected, StorageError
 from storage.operation import Commit
 from storage.slots import EndedRuns, Report, Reports
-from storage.things import Due, ReckonedOtherwise, Upcoming
+from storage.things import Due, FindThing, ReckonedOtherwise, Upcoming
 from tools.catchup import RETIRED, STILL_RUNNING, judge
 from tools.limits import Limits
 from tools.things import schedule_of
@@ -108,12 +108,13 @@ class Scheduler:
         store = self._means.store
         try:
             await store.ask(await self._commit(due))
-        except NotAsExpected:
-            log.info("thing %d changed meanwhile: looking again", due.thing.id)
         except Exception as raised:
             error = unwrap(raised)
-            if isinstance(error, StorageError) and not isinstance(error, Duplicate):
+            if isinstance(error, StorageError) and not isinstance(error, Duplicate | NotAsExpected):
                 raise
+            if await store.ask(FindThing(id=due.thing.id)) != due.thing:
+                log.info("thing %d changed meanwhile: looking again", due.thing.id)
+                return
             log.error("thing %d can't come up", due.thing.id, exc_info=error)
             said = str(error) or type(error).__name__
             await store.ask(self._firing.set_aside(due, said, self._means.clock.now()))

@@ -15,18 +15,22 @@ _ADD = """
 INSERT INTO slots (thing, slot, at, version, fate, late_seconds, why, last_slot, last_at, count, conversation,
                    settled_at, no)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
+ON CONFLICT (thing, slot) DO NOTHING
 """
 
 
 def add(it: Fate) -> Write:
-    """Write what became of a slot, or that it runs. Raises Duplicate if that was written before."""
+    """Write what became of a slot, or that it runs. Raises NotAsExpected if that was written before.
+
+    So whoever reckons with a thing that has moved on meanwhile hears the same, whether it was changed or came up.
+    """
     return Write(
         _ADD,
         (
             it.thing, it.slot, it.at, it.version, it.fate, it.late_seconds, it.why, it.last_slot, it.last_at, it.count,
             it.conversation, it.settled_at,
         ),
-        what="write the slot's fate",
+        what="the slot has no fate yet",
     )  # fmt: skip
 
 

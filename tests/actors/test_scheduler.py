@@ -3,19 +3,30 @@
 import json
 from datetime import UTC, datetime
 
+import pytest
 import trio
 
+from actors.scheduler import Scheduler
+from storage.errors import NotAsExpected
+from storage.operation import Commit
 from storage.runs import ListRuns
 from storage.text import loads
-from storage.things import _UPCOMING
+from storage.things import _UPCOMING, Upcoming
 from tests.actors.house import Inside, inside, open_house
 from tests.actors.timed import ledger, ledger_until, make, passed, settled, thing, told
 from tests.hand_clock import HandClock
 from tests.messages_api import Gate, answer, fail, say, serve_messages_api, use
 from tests.storage.harness import outside
+from tools.things import change, remove
+from tools.timing import Timing, read_timing
+from tools.zones import zone_named
 
 # The clock starts on Sunday, 2026-11-29, 13:00 in Vienna.
 HOUR, DAY = 3600, 86_400
+
+
+def at(when: str, it: Inside) -> Timing:
+    return read_timing(when, zone_named("Europe/Vienna"), it.clock.now())
 
 
 async def test_a_reminder_set_by_the_agent_says_back_the_exact_instant_with_zone_and_weekday(database_url: str) -> None:
@@ -146,6 +157,33 @@ async def test_a_slot_that_a_change_overtakes_is_skipped_and_says_why(database_u
         await it.settled()
         assert told(await ledger(it, id)) == ["2026-11-30T09:00+01:00..2026-11-30T09:00+01:00 x1"]
         assert (await ledger(it, id))[0].why == "It was paused before it came up."
+
+
+async def test_a_change_that_was_reckoned_before_the_slot_came_up_hears_that_it_moved_on(database_url: str) -> None:
+    async with inside(database_url) as it:
+        id = await make(it, "job", "every day 9:00")
+        it.api.script(say("All quiet."))
+        seen = await thing(it, id)
+        it.clock.set(datetime(2026, 11, 30, 8, tzinfo=UTC))
+        await settled(it, id)
+        late = remove(seen, it.clock.now())
+        assert len(late.writes) == 2  # the slot's fate and the change
+        with pytest.raises(NotAsExpected):
+            await it.house.store.ask(Commit(late.writes))
+
+
+async def test_a_slot_that_was_to_come_up_when_a_change_overtook_it_does_not_set_its_thing_aside(
+    database_url: str,
+) -> None:
+    async with inside(database_url) as it:
+        id = await make(it, "job", "every day 9:00")
+        it.house.scheduler.mailbox.close()
+        it.clock.set(datetime(2026, 11, 30, 8, tzinfo=UTC))
+        (due,) = await it.ask(Upcoming(10))
+        await it.house.store.ask(Commit(change(due.thing, it.clock.now(), timing=at("every day 10:00", it)).writes))
+        await Scheduler(it.house)._come_up(due)
+        assert (await thing(it, id)).state == "active"
+        assert told(await ledger(it, id)) == ["2026-11-30T09:00+01:00..2026-11-30T09:00+01:00 x1"]
 
 
 async def test_a_cancelled_reminder_never_comes_up(database_url: str) -> None:

@@ -53,11 +53,12 @@ Reply = Publish | Status | Drop | Hang
 
 @attrs.frozen(kw_only=True)
 class Notice:
-    """One request as it came: its headers, and its value if it was one that ntfy takes."""
+    """One request as it came: its headers, its value if it was one that ntfy takes, and what became of it."""
 
     headers: dict[str, str]
     raw: bytes
     value: dict[str, Any] | None
+    reply: Reply
 
     @property
     def buttons(self) -> list[str]:
@@ -81,6 +82,12 @@ class Ntfy:
     def script(self, *replies: Reply) -> None:
         """Queue what becomes of the next requests; those after are published."""
         self._queue.extend(replies)
+
+    def forget(self) -> None:
+        """Begin anew: nothing came, nothing is shown, nothing is scripted."""
+        self.came.clear()
+        self.screen.clear()
+        self._queue.clear()
 
     async def came_in(self, count: int) -> Notice:
         """Wait until so many requests have come in all; that one."""
@@ -114,12 +121,13 @@ class Ntfy:
     async def take(self, headers: dict[str, str], raw: bytes) -> Reply:
         """Record a request; what becomes of it."""
         judged = refuse(raw)
-        notice = Notice(headers=headers, raw=raw, value=judged if isinstance(judged, dict) else None)
         reply = self._queue.popleft() if self._queue else Publish()
         if headers.get("authorization") != f"Bearer {self.token}":
             reply = Status(401)
         elif not isinstance(judged, dict):
             reply = Status(judged[0], body=judged[1].encode())
+        value = judged if isinstance(judged, dict) else None
+        notice = Notice(headers=headers, raw=raw, value=value, reply=reply)
         if notice.value is not None and not isinstance(reply, Status):
             self.screen.pop(notice.value["sequence_id"], None)
             self.screen[notice.value["sequence_id"]] = notice

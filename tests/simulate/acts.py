@@ -4,9 +4,13 @@ One rule: he is patient. What gets no answer, or 503, he asks again with the sam
 """
 
 import random
-from typing import TYPE_CHECKING, Literal
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import attrs
+import trio
+
+from tests.simulate.model import Rounds
 
 if TYPE_CHECKING:
     from tests.simulate.stage import Stage
@@ -22,6 +26,8 @@ class Act:
     """Something the owner does, and when."""
 
     when: When = "now"
+    with_real_processes: ClassVar[bool] = True
+    """Whether it is possible where time can't be moved."""
 
     async def perform(self, stage: "Stage") -> None:
         raise NotImplementedError
@@ -35,6 +41,8 @@ class Say(Act):
     rest: str = ""
     quotes: tuple[str, ...] = ()
     interrupt: bool = False
+    plan: Rounds = ()
+    """What the model does for it, besides the plans of the schedule."""
 
     @property
     def request_id(self) -> str:
@@ -141,14 +149,99 @@ class Limit(Act):
 
 
 @attrs.frozen(kw_only=True)
+class Told:
+    """What the owner was told of something he did to a reminder or a job: in commit `no`, asked for at `asked_at`."""
+
+    thing: int
+    how: str
+    status: int
+    no: int
+    asked_at: datetime
+
+
+@attrs.frozen(kw_only=True)
+class Decided:
+    """What the owner was told of an answer of his, and what he had been shown when he gave it.
+
+    `status` 200: it stands.
+    """
+
+    question: int
+    words: str
+    status: int
+    said: str
+    shown: str
+    state: str
+    at: datetime
+    """When he gave it."""
+
+
+@attrs.frozen(kw_only=True)
+class Pressed:
+    """A button that was pressed, under the notification of this sequence id, and what the phone was answered."""
+
+    sequence: str
+    label: str
+    status: int
+    said: str
+
+
+@attrs.define
+class Heard:
+    """What the owner has heard of what he did. `things`: the reminders and jobs that he made, by what he calls them."""
+
+    things: dict[str, int] = attrs.Factory(dict)
+    told: list[Told] = attrs.Factory(list)
+    decided: list[Decided] = attrs.Factory(list)
+    pressed: list[Pressed] = attrs.Factory(list)
+
+
+@attrs.frozen(kw_only=True)
+class Answer(Act):
+    """Answer the newest question, open or not, in these words, one after the other or all `at_once`."""
+
+    words: tuple[str, ...]
+    at_once: bool = False
+
+    async def perform(self, stage: "Stage") -> None:
+        listed = (await stage.request("GET", "/api/questions?state=all&limit=1")).json()["questions"]
+        for question in listed:
+            if self.at_once:
+                async with trio.open_nursery() as nursery:
+                    for words in self.words:
+                        nursery.start_soon(answer, stage, question, words)
+            else:
+                for words in self.words:
+                    await answer(stage, question, words)
+
+
+async def answer(stage: "Stage", question: dict[str, Any], words: str) -> None:
+    """Answer one question, which he was shown."""
+    id, at = question["id"], stage.now()
+    answer = await stage.request("POST", f"/api/questions/{id}/answer", {"answer": words})
+    if answer.status_code not in (200, 409):
+        stage.violations.append(f"an answer was answered {answer.status_code}: {answer.text}")
+        return
+    stands, told = answer.status_code == 200, answer.json()
+    stage.heard.decided.append(
+        Decided(
+            question=id,
+            words=words,
+            status=answer.status_code,
+            said=told["said"] if stands else told["error"]["message"],
+            state=told["question"]["state"] if stands else told["error"]["code"],
+            shown=question["text"],
+            at=at,
+        )
+    )
+
+
+@attrs.frozen(kw_only=True)
 class Decide(Act):
     """Answer every question that is open. Whether yes or no is drawn from the seed and the act in question."""
 
     async def perform(self, stage: "Stage") -> None:
-        answer = await stage.request("GET", "/api/questions?state=open")
-        for question in answer.json()["questions"]:
+        listed = await stage.request("GET", "/api/questions?state=open")
+        for question in listed.json()["questions"]:
             yes = random.Random(f"{stage.schedule.seed} {question['act']}").random() < 0.7
-            words = {"answer": "yes" if yes else "no"}
-            decided = await stage.request("POST", f"/api/questions/{question['id']}/answer", words)
-            if decided.status_code not in (200, 409):
-                stage.violations.append(f"a decision was answered {decided.status_code}: {decided.text}")
+            await answer(stage, question, "yes" if yes else "no")

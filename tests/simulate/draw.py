@@ -3,10 +3,10 @@
 import itertools
 import random
 
-from tests.simulate.acts import Act, Say
-from tests.simulate.features import FEATURES
+from tests.simulate.acts import Act, Answer, Say
+from tests.simulate.features import FEATURES, Feature
 from tests.simulate.injections import INJECTIONS
-from tests.simulate.model import Called, Rounds
+from tests.simulate.model import Called, Maker, Rounds
 from tests.simulate.plan import OPERATIONS, Blow, Operations, Schedule, blows, when
 
 MESSAGES = (2, 3, 3, 4, 5)
@@ -32,20 +32,25 @@ def draw(seed: int, *, real: bool = False, strike: Blow | None = None) -> Schedu
     numbers = range(1, chance.choice(MESSAGES) + 1)
     names = tuple(name for name, injection in INJECTIONS.items() if not real or injection.site != "tool")
     struck = (strike,) if strike is not None else blows(seed, chance, names, _AIMS)
-    plans = {number: _rounds(chance, number, real=real) for number in numbers}
+    there = [feature for feature in FEATURES if chance.random() < feature.share or _aimed_at(feature, struck)]
+    makers = [make for feature in there if not (real and feature.outside) for make in feature.calls]
+    plans = {number: _rounds(chance, number, makers) for number in numbers}
     if any(INJECTIONS[blow.name].site == "tool" for blow in struck):
         plans[1] = (tuple(_outside(chance, f"m1.0.{at}") for at in range(2)), *plans[1][1:])
     acts: list[tuple[Act, ...]] = [(_say(chance, number),) for number in numbers]
-    for feature in FEATURES:
-        _mix(chance, acts, feature.acts(chance, numbers))
+    for feature in there:
+        groups = feature.acts(chance, numbers)
+        _mix(chance, acts, [tuple(act for act in group if not real or act.with_real_processes) for group in groups])
+    all_acts = tuple(itertools.chain(*acts))
     return Schedule(
         seed=seed,
-        acts=tuple(itertools.chain(*acts)),
-        plans=plans,
+        acts=all_acts,
+        plans=plans | {act.number: act.plan for act in all_acts if isinstance(act, Say) and act.plan},
+        real=real,
         blows=struck,
         watched=chance.random() < 0.3,
         stops_in_the_end=chance.random() < 0.5,
-        decides_soon=chance.random() < 0.5,
+        decides_soon=chance.random() < 0.5 and not any(isinstance(act, Answer) for act in all_acts),
     )
 
 
@@ -59,16 +64,15 @@ def _say(chance: random.Random, number: int) -> Say:
     )
 
 
-def _rounds(chance: random.Random, number: int, *, real: bool) -> Rounds:
+def _aimed_at(feature: Feature, struck: tuple[Blow, ...]) -> bool:
+    return any(blow.at in feature.operations for blow in struck)
+
+
+def _rounds(chance: random.Random, number: int, makers: list[Maker]) -> Rounds:
     return tuple(
-        tuple(_call(chance, f"m{number}.{round_}.{at}", real=real) for at in range(chance.choice(CALLS)))
+        tuple(chance.choice(makers)(chance, f"m{number}.{round_}.{at}") for at in range(chance.choice(CALLS)))
         for round_ in range(chance.choice(ROUNDS))
     )
-
-
-def _call(chance: random.Random, key: str, *, real: bool) -> Called:
-    makers = [make for feature in FEATURES if not (real and feature.outside) for make in feature.calls]
-    return chance.choice(makers)(chance, key)
 
 
 def _outside(chance: random.Random, key: str) -> Called:

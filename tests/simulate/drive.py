@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any
 
 import attrs
@@ -17,6 +18,7 @@ import httpx2
 import trio
 
 from tests.messages_api import MessagesApi, serve_messages_api
+from tests.ntfy import Ntfy, serve_ntfy
 from tests.simulate.acts import Act, Decide
 from tests.simulate.features import FEATURES
 from tests.simulate.judges import judge
@@ -46,17 +48,24 @@ LIMITS = Limits(
     ask_seconds=10.0,
     silence_seconds=0.8,
     stop_seconds=0.1,
+    push_seconds=0.3,
 )
 """The product's limits, so short that a schedule need not wait long for them, and long enough for a busy machine."""
 
 FIRST_GENERATION = "66a00000"
 
 _LEFT = """
-SELECT (SELECT count(*) FROM messages WHERE placed_seq IS NULL AND withdrawn_at IS NULL) AS unplaced,
+SELECT (SELECT count(*) FROM messages m WHERE placed_seq IS NULL AND withdrawn_at IS NULL
+        AND NOT (kind = 'notice' AND EXISTS (  -- it has time until the owner has decided
+            SELECT FROM runs r WHERE r.conversation = m.conversation AND state = 'waiting' AND retry_at IS NULL))
+    ) AS unplaced,
     (SELECT count(*) FROM questions WHERE state = 'open') AS questions,
     count(*) AS runs, count(*) FILTER (WHERE state = 'open' OR retry_at IS NOT NULL) AS moving,
     min(retry_at) AS retry_at FROM runs WHERE state IN ('open', 'waiting')
 """
+
+_COMES = " UNION ALL ".join(feature.left for feature in FEATURES if feature.left)
+
 _HOLDERS = "SELECT DISTINCT app FROM audit.leases WHERE holder <> ''"
 
 
@@ -80,6 +89,7 @@ class Theatre:
     outsider: Outsider
     api: MessagesApi
     client: httpx2.AsyncClient
+    ntfy: Ntfy
     new_life: Callable[[Stage, int, str], Life]
 
     def stage(self, schedule: Schedule, limits: Limits, nursery: trio.Nursery) -> Stage:
@@ -93,6 +103,7 @@ class Theatre:
             limits=limits,
             nursery=nursery,
             new_life=self.new_life,
+            ntfy=self.ntfy,
         )
         self.api.answer_with(stage.on_answer)
         return stage
@@ -102,6 +113,7 @@ class Theatre:
         began = time.monotonic()
         await self.outsider.empty()
         self.api.forget()
+        self.ntfy.forget()
         async with trio.open_nursery() as nursery:
             stage = self.stage(schedule, limits, nursery)
             with Listening(stage):
@@ -190,7 +202,8 @@ async def settle(stage: Stage, *, wholly: bool = False) -> None:
             continue
         quiet += 1
         (left,) = await stage.outsider.rows(_LEFT)
-        if not left["unplaced"] and not left["moving"]:
+        to_come, due_at = await _to_come(stage)
+        if not left["unplaced"] and not left["moving"] and not to_come and not (wholly and due_at):
             if left["questions"] and (wholly or stage.schedule.decides_soon):
                 await Decide().perform(stage)
                 continue
@@ -198,8 +211,12 @@ async def settle(stage: Stage, *, wholly: bool = False) -> None:
                 return
         if left["retry_at"] is not None and left["retry_at"] > stage.clock.now():
             stage.clock.set(left["retry_at"])
+        elif wholly and due_at is not None and not to_come and due_at > stage.clock.now():
+            stage.clock.set(due_at)
         if time.monotonic() > until:
-            stage.violations.append(f"stuck with {left['unplaced']} messages and {left['runs']} runs")
+            stage.violations.append(
+                f"stuck with {left['unplaced']} messages, {left['runs']} runs, {to_come} other things to come now"
+            )
             return
         if quiet > 4:
             stage.clock.move(1.0)
@@ -207,6 +224,18 @@ async def settle(stage: Stage, *, wholly: bool = False) -> None:
             await stage.bury()
             with trio.move_on_after(WAKE_SECONDS):
                 await stage.request("GET", "/api/status")
+
+
+async def _to_come(stage: Stage) -> tuple[int, datetime | None]:
+    """How many things must come by themselves now, and when the first is due of what must come later."""
+    now, due = stage.now(), 0
+    later: list[datetime] = []
+    for row in await stage.outsider.rows(_COMES, now):
+        if row["count"] and row["at"] is not None and row["at"] > now:
+            later.append(row["at"])
+        else:
+            due += row["count"]
+    return due, min(later, default=None)
 
 
 async def _losers_are_fenced(stage: Stage) -> None:
@@ -231,10 +260,12 @@ async def open_theatre(database_url: str, new_life: Callable[[Stage, int, str], 
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     importlib.import_module("anthropic.resources.messages")  # it takes seconds, and no schedule shall wait for it
     context = httpx2.create_ssl_context(trust_env=False)
-    async with serve_messages_api() as api, open_outsider(database_url) as outsider:
+    async with serve_messages_api() as api, serve_ntfy() as ntfy, open_outsider(database_url) as outsider:
         await outsider.set_up()
         async with httpx2.AsyncClient(timeout=8, verify=context, trust_env=False) as client:
-            yield Theatre(database_url=database_url, outsider=outsider, api=api, client=client, new_life=new_life)
+            yield Theatre(
+                database_url=database_url, outsider=outsider, api=api, client=client, ntfy=ntfy, new_life=new_life
+            )
 
 
 class Listening(logging.Handler):

@@ -10,14 +10,17 @@ import trio
 from msgspec import Meta
 
 from tools.contract import Arguments, Result, Tool, ToolContext
+from tools.toolbox import canonical
 
 if TYPE_CHECKING:
     from tests.simulate.life import Life
     from tests.simulate.stage import Stage
 
 _BEGUN = """
-SELECT c.result IS NULL AND r.state NOT IN ('done', 'failed', 'stopped') AS open, h.app
-FROM calls c JOIN runs r ON r.id = c.run, (SELECT app FROM audit.leases ORDER BY at DESC LIMIT 1) h
+SELECT c.result IS NULL AND r.state NOT IN ('done', 'failed', 'stopped') AS open, h.app,
+    c.question IS NULL OR q.state = 'answered' AND q.answer = 'yes' AS allowed
+FROM calls c JOIN runs r ON r.id = c.run LEFT JOIN questions q ON q.id = c.question,
+    (SELECT app FROM audit.leases ORDER BY at DESC LIMIT 1) h
 WHERE c.run = $1 AND c.turn = $2 AND c.position = $3
 """
 
@@ -30,20 +33,23 @@ class Effect:
     key: str
     call: str
     life: int
+    arguments: str
+    """As they ran: JSON text."""
 
 
 class Keyed(Arguments, frozen=True):
     """Arguments of every tool here."""
 
     key: Annotated[str, Meta(description="What it is about.")]
+    words: Annotated[str, Meta(description="What is written on it.")] = ""
 
 
 def tools_of(stage: "Stage", life: "Life") -> tuple[Tool, ...]:
     """The tools of one process. What they do, they do to the stage."""
 
-    def tool(name: str, *, repeatable: bool, stoppable: bool) -> Tool:
+    def tool(name: str, *, repeatable: bool, stoppable: bool, exit: bool = False) -> Tool:
         async def run(context: ToolContext, arguments: Keyed) -> Result:
-            await _effect(stage, life, name, context, arguments.key)
+            await _effect(stage, life, name, context, arguments)
             return Result(parts=(f"Done: {name} {arguments.key}.",))
 
         return Tool(
@@ -51,7 +57,7 @@ def tools_of(stage: "Stage", life: "Life") -> tuple[Tool, ...]:
             description=f"Does something outside ({name}).",
             arguments=Keyed,
             run=run,
-            exit=False,
+            exit=exit,
             private=False,
             outside=False,
             repeatable=repeatable,
@@ -62,10 +68,13 @@ def tools_of(stage: "Stage", life: "Life") -> tuple[Tool, ...]:
         tool("post_letter", repeatable=False, stoppable=False),
         tool("dig_hole", repeatable=False, stoppable=True),
         tool("look_up", repeatable=True, stoppable=True),
+        tool("send_parcel", repeatable=False, stoppable=False, exit=True),
+        tool("hang_sign", repeatable=True, stoppable=False, exit=True),
     )
 
 
-async def _effect(stage: "Stage", life: "Life", tool: str, context: ToolContext, key: str) -> None:
+async def _effect(stage: "Stage", life: "Life", tool: str, context: ToolContext, arguments: Keyed) -> None:
+    key = arguments.key
     await life.awake()
     blow = stage.meet("tool", tool, life)
     await stage.hold(life)
@@ -78,8 +87,11 @@ async def _effect(stage: "Stage", life: "Life", tool: str, context: ToolContext,
         stage.violations.append(f"{tool} {key} took effect before its call had begun")
     elif not begun[0]["open"] and begun[0]["app"] == life.app:
         stage.violations.append(f"{tool} {key} took effect after its call or its run had ended")
+    elif not begun[0]["allowed"]:
+        stage.violations.append(f"{tool} {key} took effect without the yes that it needs")
     await life.awake()
-    stage.effects.append(Effect(tool=tool, key=key, call=call.key, life=life.number))
+    effect = Effect(tool=tool, key=arguments.key, call=call.key, life=life.number, arguments=canonical(arguments))
+    stage.effects.append(effect)
     if blow is not None:
         await blow.after(stage, life)
     await trio.lowlevel.checkpoint()

@@ -3,6 +3,7 @@
 One rule: a judge says in words what is wrong; no words, no violation.
 """
 
+import itertools
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -179,18 +180,26 @@ def _requests(story: Story) -> Iterator[str]:
     for asked in story.asked:
         if asked.refused is not None:
             yield f"the provider refused a request: {asked.refused}"
-    before: list[str] = []
+    last: dict[str, list[str]] = {}
     fresh = sum(message["kind"] == "fresh" for message in story.tables["messages"])
     for asked in story.asked:
         if asked.json is None or asked.refused is not None:
             continue
         shown = [*_bare(asked.json)]
+        which = "home" if "tools" in asked.json else _task(asked.json)
+        before = last.get(which, [])
         if shown[: len(before)] != before:
             fresh -= 1
             if fresh < 0:
                 at = next(i for i, (a, b) in enumerate(zip(shown + [""] * len(before), before)) if a != b)
                 yield f"a request does not go on where the one before it ended, at part {at}: {before[at][:200]}"
-        before = shown
+        last[which] = shown
+
+
+def _task(request: dict[str, Any]) -> str:
+    """What tells the request of one job's run, which has no tools, from another's: all that it was given to begin."""
+    begins = itertools.takewhile(lambda message: message["role"] == "user", request["messages"])
+    return json.dumps([[block["text"] for block in message["content"]] for message in begins])
 
 
 def _bare(request: dict[str, Any]) -> Iterator[str]:
@@ -201,7 +210,7 @@ def _bare(request: dict[str, Any]) -> Iterator[str]:
             return {name: bare(part) for name, part in value.items() if name != "cache_control"}
         return [bare(part) for part in value] if isinstance(value, list) else value
 
-    yield json.dumps(bare(request["tools"]))
+    yield json.dumps(bare(request.get("tools")))
     yield json.dumps(bare(request["system"]))
     for message in request["messages"]:
         yield json.dumps(bare(message))

@@ -18,6 +18,7 @@ from dreamwalker.config import Config, read
 from dreamwalker.house import MAIN_AGENT, House
 from dreamwalker.server import serve
 from dreamwalker.system import System, start
+from tests.ntfy import Ntfy
 from tests.proxy import CUT_BEFORE, PASS, Action, Await, Door, Proxy, Request, open_proxy
 from tests.simulate.effects import tools_of
 from tests.simulate.steps import Naming, claimed, decides
@@ -27,10 +28,13 @@ if TYPE_CHECKING:
 
 LIVING: "ContextVar[Life | None]" = ContextVar("the life that a task belongs to", default=None)
 
+PUBLIC_URL = "https://dream.example"
+"""Where a phone reaches it; whoever presses a button there finds the published instance."""
+
 TOKEN = "a-token-of-the-simulation-with-more-than-32-bytes"
 
 
-def environ_of(dsn: str, model_url: str, key: str, generation: str) -> dict[str, str]:
+def environ_of(dsn: str, model_url: str, key: str, generation: str, ntfy: Ntfy) -> dict[str, str]:
     """The environment of a life: all that it knows of the world."""
     return {
         "DREAMWALKER_HOME": str(Path("/nonexistent")),
@@ -40,6 +44,10 @@ def environ_of(dsn: str, model_url: str, key: str, generation: str) -> dict[str,
         "DREAMWALKER_ZONE": "Europe/Vienna",
         "ANTHROPIC_API_KEY": key,
         "ANTHROPIC_BASE_URL": model_url,
+        "DREAMWALKER_NTFY_URL": ntfy.url,
+        "DREAMWALKER_NTFY_TOPIC": ntfy.topic,
+        "DREAMWALKER_NTFY_TOKEN": ntfy.token,
+        "DREAMWALKER_PUBLIC_URL": PUBLIC_URL,
     }
 
 
@@ -140,7 +148,8 @@ class Life:
             self.proxy.on_request = self.on_request
             dsn = f"{self.proxy.url}&application_name={self.app}"
             try:
-                await self._live(environ_of(dsn, self.stage.api.url, self.key, self.generation), task_status)
+                environ = environ_of(dsn, self.stage.api.url, self.key, self.generation, self.stage.ntfy)
+                await self._live(environ, task_status)
             finally:
                 self.ended.set()
                 self.stage.ended(self)

@@ -4,21 +4,27 @@ One rule: it keeps no state of its own, as a real model has none: what it has do
 history. So a history that lost, doubled or reordered anything shows in what it answers.
 """
 
+import json
+import random
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
 from tests.messages_api import Answer, Gate, use
 from tests.messages_api.replies import Piece, Text, Use
+from tools.jobs import NOTHING
 
 Json = dict[str, Any]
 
 MARK = re.compile(r"#m(\d+)#")
 ANSWERED = re.compile(r"Answer to #m(\d+)#\.")
 KEY = re.compile(r"m(\d+)\.(\d+)\.(\d+)")
+WORKED_ON = re.compile(r"#m(\d+)\.(\d+)#")
 SERIAL = re.compile(r"\A\[(\d+)\]")
+SILENT = "Nobody is to be disturbed."
+"""What a job's task says whose runs have nothing to report."""
 PIECE_CHARACTERS = 24
 
 
@@ -33,6 +39,12 @@ class Called:
 
 Rounds = tuple[tuple[Called, ...], ...]
 """What the model does for one message before it answers: rounds of calls, those of a round side by side."""
+
+Maker = Callable[[random.Random, str], Called]
+"""Makes the call that stands in a plan under a key."""
+
+NEWEST = "the newest"
+"""Of an argument `id`: the newest number that the history names, of a reminder or a job as the tool's name says."""
 
 
 @attrs.frozen(kw_only=True)
@@ -62,11 +74,13 @@ class Turn:
 
 def honest(request: Json, plans: Mapping[int, Rounds], serial: int) -> Turn:
     """The next turn that the plan asks for, by the history in the request."""
+    if not request.get("tools"):
+        return Turn(serial=serial, text=_report(request["messages"], serial), calls=())
     pending = _pending(request["messages"])
     due = {mark: plans[mark][done] for mark, done in pending.items() if done < len(plans.get(mark, ()))}
     if due:
-        calls = tuple(call for planned in due.values() for call in planned)
-        marks = " ".join(f"#m{mark}#" for mark in due)
+        calls = tuple(_named(call, request["messages"]) for planned in due.values() for call in planned)
+        marks = " ".join(f"#m{mark}.{pending[mark]}#" for mark in due)
         return Turn(serial=serial, text=f"[{serial}] Working on {marks} with {len(calls)} calls.", calls=calls)
     answers = " ".join(f"Answer to #m{mark}#." for mark in pending) or "There is nothing to answer."
     return Turn(serial=serial, text=f"[{serial}] {answers}", calls=())
@@ -75,7 +89,13 @@ def honest(request: Json, plans: Mapping[int, Rounds], serial: int) -> Turn:
 def _pending(messages: list[Json]) -> dict[int, int]:
     """The messages without an answer yet, in their order, and how many rounds were done for each."""
     pending: dict[int, int] = {}
+
+    def done(mark: int, round_: int) -> None:
+        if mark in pending:
+            pending[mark] = max(pending[mark], round_ + 1)
+
     for message in messages:
+        calls = message["role"] == "assistant" and any(block["type"] == "tool_use" for block in message["content"])
         for block in message["content"]:
             match block:
                 case {"type": "text", "text": text} if message["role"] == "user":
@@ -83,8 +103,24 @@ def _pending(messages: list[Json]) -> dict[int, int]:
                 case {"type": "text", "text": text}:
                     for mark in ANSWERED.findall(text):
                         pending.pop(int(mark), None)
+                    for mark, round_ in WORKED_ON.findall(text) if calls else ():
+                        done(int(mark), int(round_))
                 case {"type": "tool_use", "input": arguments}:
                     for mark, round_, _ in KEY.findall(str(arguments)):
-                        if int(mark) in pending:
-                            pending[int(mark)] = max(pending[int(mark)], int(round_) + 1)
+                        done(int(mark), int(round_))
     return pending
+
+
+def _named(call: Called, messages: list[Json]) -> Called:
+    """A call with the number of what it is about, as a model would take it from what it has read."""
+    if call.arguments.get("id") != NEWEST:
+        return call
+    kind = call.tool.rpartition("_")[2]
+    found = re.findall(rf"\b{kind} (\d+)", json.dumps(messages))
+    return attrs.evolve(call, arguments=call.arguments | {"id": int(found[-1]) if found else 1})
+
+
+def _report(messages: list[Json], serial: int) -> str:
+    """What a job's run answers, by its task."""
+    task = json.dumps(messages[0])
+    return NOTHING if SILENT in task else f"[{serial}] There is something to tell."

@@ -45,6 +45,8 @@ class Schedule:
     blows: tuple[Blow, ...]
     watched: bool
     stops_in_the_end: bool
+    real: bool = False
+    """Whether real processes play it, whose clock nobody can move."""
     decides_soon: bool
     """Whether the owner decides what he is asked as soon as all else is quiet, or only in the end."""
 
@@ -72,4 +74,14 @@ def when(chance: random.Random) -> When:
     return chance.choice(("now", "now", "settled", "settled", "answering", "working"))
 
 
-__all__ = ["Blow", "Schedule", "aim", "blows", "when"]
+def newer_than(generation: str) -> str:
+    """The generation of a later deploy."""
+    return f"{int(generation, 16) + 16:08x}"
+
+
+def older_than(generation: str) -> str:
+    """The generation of an earlier deploy."""
+    return f"{int(generation, 16) - 1:08x}"
+
+
+__all__ = ["Blow", "Schedule", "aim", "blows", "newer_than", "older_than", "when"]

@@ -38,6 +38,8 @@ REAL_LIMITS = Limits(
     stop_seconds=5.0,
     retry_first_seconds=0.02,
     retry_longest_seconds=0.1,
+    push_seconds=0.5,
+    push_retry_seconds=0.02,
 )
 
 

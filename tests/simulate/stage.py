@@ -7,6 +7,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import attrs
@@ -17,14 +18,15 @@ from tests.hand_clock import HandClock
 from tests.messages_api import Gate, MessagesApi
 from tests.messages_api import Request as Asked
 from tests.messages_api.replies import HangUp, Reply
+from tests.ntfy import Ntfy
 from tests.proxy import PASS, Action, Door, Late, Request
-from tests.simulate.acts import Say
+from tests.simulate.acts import Heard, Say
 from tests.simulate.effects import Effect
 from tests.simulate.injections import INJECTIONS, Injection, OnAnswer, OnRequest
 from tests.simulate.life import TOKEN, Life
 from tests.simulate.model import Rounds, Turn, honest
 from tests.simulate.outsider import Outsider
-from tests.simulate.plan import Schedule
+from tests.simulate.plan import Schedule, newer_than, older_than
 from tools.limits import Limits
 
 REQUEST_SECONDS = 20.0
@@ -67,6 +69,7 @@ class Stage:
         limits: Limits,
         nursery: trio.Nursery,
         new_life: "Callable[[Stage, int, str], Life]",
+        ntfy: Ntfy,
     ) -> None:
         self.schedule, self.outsider, self.api, self.database_url = schedule, outsider, api, database_url
         self.limits = self.times = limits
@@ -84,6 +87,8 @@ class Stage:
         """How often each operation came up."""
         self.struck: Counter[tuple[str, str]] = Counter()
         self.violations: list[str] = []
+        self.ntfy = ntfy
+        self.heard = Heard()
         self.said_of_closing: list[str] = []
         """Why houses closed, in the words of their logs."""
         self.stopped_well: Life | None = None
@@ -96,6 +101,10 @@ class Stage:
         self._steps = 0
         self._news = trio.Event()
         self._ending = False
+
+    def now(self) -> datetime:
+        """The present, as the lives see it."""
+        return datetime.now(UTC) if self.schedule.real else self.clock.now()
 
     # -- steps
 
@@ -179,7 +188,8 @@ class Stage:
     def died(self, life: Life) -> None:
         """A life was killed: the platform begins another, if it was the published one."""
         if not self._ending and life is getattr(self, "current", None):
-            self.soon(self._succeed, life)
+            deployed_anew = self.chance.random() < 0.2
+            self.soon(self._publish, life, newer_than(life.generation) if deployed_anew else life.generation)
 
     def ended(self, life: Life) -> None:
         """A life has ended in whatever way."""
@@ -187,22 +197,21 @@ class Stage:
             life.dead = True
             self.died(life)
 
-    async def _succeed(self, life: Life) -> None:
-        deployed_anew = self.chance.random() < 0.2
-        newcomer = await self.begin(newer_than(life.generation) if deployed_anew else life.generation)
-        if self.current is life:
-            self.current = newcomer
-        await self.wake(newcomer)
-
     async def replace(self, old: Life, *, newer: bool = False, older: bool = False) -> None:
         """Another instance is published and opens the storage, while the old one lives."""
         if self.current is not old or self._ending:
             return
         generation = newer_than(old.generation) if newer else older_than(old.generation) if older else old.generation
+        await self._publish(old, generation)
+
+    async def _publish(self, old: Life, generation: str) -> None:
+        """Begin one more life in the place of `old`, unless another was published there meanwhile."""
         newcomer = await self.begin(generation)
         if self.current is old:
             self.current = newcomer
-        await self.wake(newcomer)
+            await self.wake(newcomer)
+        else:
+            newcomer.kill()
 
     async def knock_as_older(self) -> None:
         """An instance of an older deploy asks for the storage while a newer one lives: it must be sent away."""
@@ -338,13 +347,3 @@ class Stage:
             life.kill()
         for life in self.lives:
             await life.ended.wait()
-
-
-def newer_than(generation: str) -> str:
-    """The generation of a later deploy."""
-    return f"{int(generation, 16) + 16:08x}"
-
-
-def older_than(generation: str) -> str:
-    """The generation of an earlier deploy."""
-    return f"{int(generation, 16) - 1:08x}"

@@ -13,11 +13,13 @@ _FROM = re.compile(r"\bFROM\s+(\w+)")
 _BEGINS_AFTER = re.compile(r"\bcommit_no = (\d+)")
 
 COMPOSED = (
+    ("finish the call", "result"),
+    ("the call with its result", "whole turn"),
+    ("the slot is running", "report a job's run"),
+    ("the slot has no fate yet", "come up"),
     ("accept the message", "accept"),
     ("open the run", "open a run"),
     ("begin the call", "reply with calls"),
-    ("the call with its result", "whole turn"),
-    ("finish the call", "result"),
     ("start fresh", "start fresh"),
     ("place the message", "place"),
     ("add an entry", "reply"),
@@ -55,7 +57,10 @@ def _composed(sql: str) -> str:
     for part, name in COMPOSED:
         if part in parts:
             return name
-    return parts[0].replace("''", "'") if parts else "renew"
+    if not parts:
+        changes = [f"{change[0].split()[0].lower()} {change[1]}" for change in _INTO.findall(sql)]
+        return next((change for change in changes if change != "update dreamwalker_lease"), "renew")
+    return parts[0].replace("''", "'")
 
 
 def _plain(sql: str) -> str:

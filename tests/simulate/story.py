@@ -5,6 +5,7 @@ One rule: judges look at nothing else.
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +33,8 @@ class Story:
     leases: list[Row]
     """Every change of the lease row, in order."""
     commit_no: int
+    now: datetime
+    """When all was over."""
 
     @property
     def said(self) -> dict[int, Say]:
@@ -111,4 +114,5 @@ async def read_story(stage: Stage) -> Story:
         ],
         leases=await outsider.rows("SELECT * FROM audit.leases ORDER BY at"),
         commit_no=lease["commit_no"],
+        now=stage.now(),
     )

@@ -22,6 +22,7 @@ KEYS = {
 }
 STATES = {"messages": "placed_seq", "entries": "cut", "runs": "state", "calls": "state"}
 BEHIND_SECONDS = 10.0
+_AT_HOME = "conversation = (SELECT id FROM conversations WHERE kind = 'home')"
 
 
 class Watcher:
@@ -96,7 +97,7 @@ class Watcher:
             return
         for kind, key in KEYS.items():
             columns = ", ".join((*key, "no", STATES[kind]))
-            rows = await outsider.rows(f"SELECT {columns} FROM {kind}")
+            rows = await outsider.rows(f"SELECT {columns} FROM {kind} WHERE {_AT_HOME}")
             there = {tuple(row[part] for part in key): (row["no"], row[STATES[kind]]) for row in rows}
             shown = {which: (row["no"], row[STATES[kind]]) for which, row in self._shown[kind].items()}
             if there != shown:
@@ -104,5 +105,6 @@ class Watcher:
                 self._stage.violations.append(f"the stream shows other {kind} than there are: {odd[:4]}")
 
     async def _newest(self, outsider: Outsider) -> int:
-        rows = await outsider.rows(" UNION ALL ".join(f"SELECT max(no) AS no FROM {kind}" for kind in KEYS))
+        newest = (f"SELECT max(no) AS no FROM {kind} WHERE {_AT_HOME}" for kind in KEYS)
+        rows = await outsider.rows(" UNION ALL ".join(newest))
         return max((row["no"] or 0 for row in rows), default=0)

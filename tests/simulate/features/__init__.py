@@ -6,11 +6,14 @@ operations that injections are aimed at besides those that they meet by chance.
 
 from tests.simulate.features.answers import ANSWERS
 from tests.simulate.features.feature import Feature
+from tests.simulate.features.jobs import JOBS
 from tests.simulate.features.letters import LETTERS
 from tests.simulate.features.money import MONEY
 from tests.simulate.features.notes import NOTES
+from tests.simulate.features.pushes import PUSHES
 from tests.simulate.features.questions import QUESTIONS
+from tests.simulate.features.reminders import REMINDERS
 
-FEATURES: tuple[Feature, ...] = (ANSWERS, NOTES, QUESTIONS, LETTERS, MONEY)
+FEATURES: tuple[Feature, ...] = (ANSWERS, NOTES, LETTERS, MONEY, QUESTIONS, REMINDERS, JOBS, PUSHES)
 
 __all__ = ["FEATURES", "Feature"]

@@ -22,7 +22,9 @@ class Feature:
     what the owner does besides talking, given the numbers of his messages; acts are mixed in by chance, those of a
     tuple kept together.
     `judge` says in words what is wrong with a story. `outside`: its calls need the fast variant's tools.
-    `operations` names requests to the database that injections are aimed at.
+    `operations` names requests to the database that injections are aimed at. `share`: how many of all schedules it
+    takes part in, besides those that are aimed at it. `left`: a query for what is still to come by itself, how many
+    (`count`) and when the first is due (`at`; None: now); $1 is the present.
     """
 
     name: str
@@ -31,3 +33,5 @@ class Feature:
     acts: Callable[[random.Random, range], list[tuple[Act, ...]]] = _no_acts
     outside: bool = False
     operations: tuple[str, ...] = ()
+    share: float = 1.0
+    left: str = ""

@@ -49,7 +49,8 @@ def _judge(story: Story) -> Iterator[str]:
         yield f"{settled} nano-dollars were settled, the bill says {bill}"
     unsettled = sum(row["cost"] is None for row in spend)
     tried_again = sum(write["tab"] == "runs" and write["fact"]["state"] == "waiting" for write in story.writes)
-    if unsettled > sum(story.stage.struck.values()) + len(story.stage.stopped) + tried_again:
+    lives_lost = len(story.stage.lives) - 1
+    if unsettled > sum(story.stage.struck.values()) + len(story.stage.stopped) + tried_again + lives_lost:
         yield f"{unsettled} reservations were never settled, and less struck"
 
 
