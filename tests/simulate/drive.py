@@ -221,6 +221,7 @@ async def settle(stage: Stage, *, wholly: bool = False) -> None:
         if quiet > 4:
             stage.clock.move(1.0)
         if quiet > 8:
+            await stage.bury()
             with trio.move_on_after(WAKE_SECONDS):
                 await stage.request("GET", "/api/status")
 

@@ -222,11 +222,12 @@ def _bare(request: dict[str, Any]) -> Iterator[str]:
 def _attempts(story: Story) -> Iterator[str]:
     """Whoever takes up an open run commits that first; a run that does not get on ends after three times.
 
-    Getting on (a reply, a call's result) wipes the count out; and so does a reply the count of tries in vain, which
-    nothing else touches but one more of them.
+    Getting on (a reply, a call's result, a decision of the owner's) wipes the count out; and so does a reply the count
+    of tries in vain, which nothing else touches but one more of them.
     """
     holders = {lease["xid"]: lease["holder"] for lease in story.leases}
     got_on = {write["xid"] for write in story.writes if write["tab"] == "calls" and write["fact"]["result"] is not None}
+    decided = {w["xid"] for w in story.writes if w["tab"] == "questions" and w["fact"]["state"] != "open"}
     last: dict[int, tuple[str, dict[str, Any]]] = {}
     for write in story.writes:
         if write["tab"] != "runs":
@@ -244,7 +245,7 @@ def _attempts(story: Story) -> Iterator[str]:
         if other != holder and before["state"] == "open":
             if run["attempt"] != before["attempt"] + 1 or run["turn"] != before["turn"]:
                 yield f"{name} was taken up uncounted: {before['attempt']}, {run['attempt']}"
-        elif run["turn"] > before["turn"] or write["xid"] in got_on:
+        elif run["turn"] > before["turn"] or write["xid"] in got_on | decided:
             if run["attempt"]:
                 yield f"{name} got on and still counts {run['attempt']} times that it was taken up"
         elif run["attempt"] < before["attempt"]:

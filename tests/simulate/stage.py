@@ -250,14 +250,15 @@ class Stage:
                 tries += 1
                 there = [life for life in self.lives if not life.dead and life.url] or [self.current]
                 life = self.current if tries % 3 else there[tries // 3 % len(there)]
-                if tries % PATIENT_TRIES == 0 and await self.outsider.holder() in self._dead:
-                    await self.outsider.let_lease_run_out()  # its time passes for whoever waits for it
+                if tries % PATIENT_TRIES == 0:
+                    await self.bury()
         await trio.sleep_forever()  # nobody waits for it any more
         raise AssertionError
 
-    @property
-    def _dead(self) -> set[str]:
-        return {life.app for life in self.lives if life.dead}
+    async def bury(self) -> None:
+        """Let the lease of one that died run out: its time passes for whoever waits for it."""
+        if await self.outsider.holder() in {life.app for life in self.lives if life.dead}:
+            await self.outsider.let_lease_run_out()
 
     async def send(self, life: Life, method: str, path: str, body: Any = None) -> httpx2.Response | None:
         """Ask one instance once; None if it does not answer."""
