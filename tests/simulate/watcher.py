@@ -21,7 +21,7 @@ KEYS = {
     "calls": ("run", "turn", "position"),
 }
 STATES = {"messages": "placed_seq", "entries": "cut", "runs": "state", "calls": "state"}
-BEHIND_SECONDS = 5.0
+BEHIND_SECONDS = 10.0
 _AT_HOME = "conversation = (SELECT id FROM conversations WHERE kind = 'home')"
 
 

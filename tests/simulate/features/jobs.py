@@ -109,7 +109,7 @@ JOBS = Feature(
     name="jobs",
     judge=_judge,
     acts=_acts,
-    operations=("come up", "report a job's run", "read slots"),
+    operations=("come up", "report a job's run"),
     share=0.25,
     left="SELECT count(*), NULL::timestamptz AS at FROM slots WHERE fate = 'running'",
 )

@@ -159,7 +159,7 @@ PUSHES = Feature(
     name="pushes",
     judge=_judge,
     acts=_acts,
-    operations=("the push waits", "update pushes", "commit: update pushes"),
+    operations=("the push waits", "update pushes", "read buttons", "commit: update buttons", "commit: insert things"),
     share=0.2,
     left="SELECT count(*), min(next_at) AS at FROM pushes WHERE state = 'waiting'",
 )
