@@ -25,7 +25,7 @@ test-rest: lint types layers
 	$(MAKE) due ROUNDS=8
 	$(MAKE) idle SECONDS=30 EVERY=3
 	$(MAKE) hammer SECONDS=10
-	$(MAKE) simulate SCHEDULES=60 PROCESSES=4
+	$(MAKE) simulate SCHEDULES=50 PROCESSES=4
 	$(MAKE) gate
 	$(MAKE) bench QUICK=1
 
