@@ -116,9 +116,10 @@ class Steps:
         self.transcript.begin([made])
         reservation, asking = self._reserve(run)
         money = means.guard.turn_over(answered, usage, reservation, now)
+        if money is None:
+            self.transcript.back_to(before)
+            return False
         try:
-            if money is None:
-                raise OverBudget("a day ends between the two requests")
             no = await self.commit([*money, conversations.add(reply), effect, *outcome.writes], asking, outcome.bells)
         except (OverBudget, NotAsExpected, Duplicate):
             self.transcript.back_to(before)

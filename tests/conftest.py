@@ -4,12 +4,16 @@ The fixtures are plain ones that run asyncio to its end, so that trio tests can 
 """
 
 import shutil
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from storage.embedded import Embedded
 from tests.databases import fresh_database, make_migrated
+
+# A shell lets what it starts in the background ignore SIGINT, and each process that the tests start inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ One rule: everything here happens in the thread of `run`; other threads hand the
 
 import signal
 import sys
+from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -85,8 +86,18 @@ class TerminalScreen:
     # -- its life
 
     def run(self, began: Callable[[], None]) -> None:
-        """Show the editor and serve the keyboard until `leave`. `began` is called first."""
-        self._app.run(pre_run=began)
+        """Show the editor and serve the keyboard until `leave`. `began` is called first.
+
+        What goes wrong in the loop, such as a write to a window that was closed, is raised. The application's own way
+        would be to show it and wait for a key, which never comes from a terminal that is gone.
+        """
+
+        def begin() -> None:
+            assert self._app.loop is not None
+            self._app.loop.set_exception_handler(self._went_wrong)
+            began()
+
+        self._app.run(pre_run=begin, set_exception_handler=False)
 
     def soon(self, call: Callable[..., None], *arguments: Any) -> None:
         """Have something called in the screen's own thread. After the end it is dropped."""
@@ -102,15 +113,20 @@ class TerminalScreen:
 
     def leave(self) -> None:
         """End `run`; what is unfinished goes into the scrollback."""
-        self._print("", self._flow.end())
-        self._flush()
-        if self._app.is_running and not self._app.is_done:
-            self._app.exit()
+        try:
+            self._print("", self._flow.end())
+            self._flush()
+        finally:
+            if self._app.is_running and not self._app.is_done:
+                self._app.exit()
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: BaseException) -> None:
         """End `run`, which raises the error."""
         if self._app.is_running and not self._app.is_done:
             self._app.exit(exception=error)
+
+    def _went_wrong(self, loop: AbstractEventLoop, context: dict[str, Any]) -> None:
+        self.fail(context.get("exception") or RuntimeError(context["message"]))
 
     def remember(self, texts: Iterable[str]) -> None:
         """Offer earlier texts, the oldest first, to the up key."""

@@ -4,6 +4,7 @@ One rule: the view belongs to the screen's thread. One thread follows the conver
 both hand over what they learn.
 """
 
+import os
 import queue
 import signal
 import threading
@@ -11,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from . import local
 from .client import quoted
 from .problems import Problem, Unready
 from .reach import Lost, Server, follow, patiently
@@ -22,6 +24,8 @@ from .view import View, status_of
 
 _HISTORY_ENTRIES = 6
 _LOOK_AGAIN_SECONDS = 2.0
+_LEAVE_SECONDS = 5.0
+"""How long leaving may take beside the stop of a server of our own, once a signal asked for it."""
 _FOR_EVER = float("inf")
 
 
@@ -58,10 +62,17 @@ class Session:
         return not self._view.under_way and not self._view.waiting and not self._outbox
 
     def _began(self) -> None:
-        self._screen.on_signals((signal.SIGTERM, signal.SIGHUP), self._screen.leave)
+        self._screen.on_signals((signal.SIGTERM, signal.SIGHUP), self._told_to_end)
         self._greet()
         for work in (self._follow, self._send):
             threading.Thread(target=work, daemon=True).start()
+
+    def _told_to_end(self) -> None:
+        """Leave; what hangs, such as a write to a terminal that is going, doesn't keep the process."""
+        deadline = threading.Timer(local.STOP_SECONDS + _LEAVE_SECONDS, os._exit, [1])
+        deadline.daemon = True
+        deadline.start()
+        self._screen.leave()
 
     def _greet(self) -> None:
         """Say who answers, and show where the conversation stands."""

@@ -29,6 +29,7 @@ class PtyTerminal:
         self.raw = b""
         """Every byte that came."""
         self._fd, child = pty.openpty()
+        self._closed = False
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.process = subprocess.Popen(
             command,
@@ -78,19 +79,26 @@ class PtyTerminal:
     def wait_for_end(self) -> int:
         """Wait until the process has ended; its exit code."""
         deadline = time.monotonic() + WAIT_SECONDS
-        while self._read(deadline):
+        while not self._closed and self._read(deadline):
             pass
         return self.process.wait(max(deadline - time.monotonic(), 0.1))
 
+    def hang_up(self) -> None:
+        """Close the window."""
+        if not self._closed:
+            self._closed = True
+            os.close(self._fd)
+
     def close(self) -> None:
-        """End whatever still runs."""
+        """End whatever still runs. Raises TimeoutExpired if it does not end."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        os.close(self._fd)
+        self.hang_up()
         try:
             self.process.wait(WAIT_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
+        finally:
+            self.process.kill()  # does nothing to what has ended
+            self.process.wait()
 
     def __enter__(self) -> "PtyTerminal":
         return self

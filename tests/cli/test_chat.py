@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -20,6 +20,15 @@ def chatting(machine: Machine, *arguments: str) -> Iterator[PtyTerminal]:
     with PtyTerminal([*COMMAND, "chat", *arguments], machine.env) as terminal:
         terminal.wait_for("/help")
         yield terminal
+
+
+def answered(text: str) -> Callable[[str], bool]:
+    """Whether a message and its echo can be read, and nothing is under way."""
+
+    def holds(screen: str) -> bool:
+        return screen.count(text) == 2 and "(waiting)" not in screen and "thinking …" not in screen
+
+    return holds
 
 
 # -- piped
@@ -120,6 +129,20 @@ def test_ctrl_c_stops_the_answer_and_leaves_when_nothing_is_under_way(scripted: 
         assert terminal.wait_for_end() == 0
 
 
+def test_a_terminal_that_is_closed_in_mid_answer_ends_the_chat(scripted: Machine, model: ScriptedModel) -> None:
+    gate = Gate()
+    model.script(say("Nobody will see the ", gate, "end."))
+    with chatting(scripted) as terminal:
+        terminal.type("tell me\r")
+        terminal.wait_for("Nobody will")
+        terminal.process.send_signal(signal.SIGSTOP)
+        terminal.process.send_signal(signal.SIGTERM)
+        terminal.hang_up()
+        terminal.process.send_signal(signal.SIGCONT)  # it hears of all that at once
+        terminal.wait_for_end()
+    model.open(gate)
+
+
 def test_ctrl_c_right_after_a_message_stops_it_and_does_not_leave(scripted: Machine, model: ScriptedModel) -> None:
     gate = Gate()
     model.script(say("Never to be ", gate, "seen."))
@@ -169,15 +192,16 @@ def test_a_pasted_text_is_one_message_and_the_words_after_a_slash_are_told_apart
     scripted: Machine, model: ScriptedModel
 ) -> None:
     with chatting(scripted) as terminal:
+        fresh = terminal.text.count("— a fresh start:")
         terminal.paste("first line\nsecond 日本語 line")
         terminal.type("\r")
-        terminal.wait_for(lambda text: text.count("second 日本語 line") == 2)
+        terminal.wait_for(answered("second 日本語 line"))
         terminal.type("/frobnicate\r")
         terminal.wait_for("There is no /frobnicate.")
         terminal.type("/etc/hosts is a file\r")
-        terminal.wait_for(lambda text: text.count("/etc/hosts is a file") == 2)
+        terminal.wait_for(answered("/etc/hosts is a file"))
         terminal.type("/new\r")
-        terminal.wait_for("a fresh start")
+        terminal.wait_for(lambda text: text.count("— a fresh start:") > fresh)
         terminal.type("/help\r")
         terminal.wait_for("/withdraw")
         terminal.type("/stop\r")
