@@ -46,7 +46,10 @@ async def test_each_wish_is_understood_in_many_wordings_and_uses_its_tool(claude
         assert all(word.lower() in held for word in expected.split("|")), (text, use)
 
 
-@pytest.mark.parametrize("kind", ["hello", "thanks", "help", "count", "story", "unknown", "remind_when"])
+@pytest.mark.parametrize(
+    "kind",
+    ["hello", "thanks", "help", "count", pytest.param("story", marks=pytest.mark.slow), "unknown", "remind_when"],
+)
 async def test_small_talk_is_answered_in_many_wordings_without_a_tool(claude: Claude, kind: str) -> None:
     said = {
         "hello": "Hello",
