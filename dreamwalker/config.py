@@ -18,8 +18,8 @@ import attrs
 from tools.limits import Limits
 from tools.redact import is_weak
 
-from .sandboxes.vercel_wire import DEFAULT_URL as DEFAULT_VERCEL_URL
-from .sandboxes.vercel_wire import Account
+from .sandboxes.account import DEFAULT_URL as DEFAULT_VERCEL_URL
+from .sandboxes.account import Account
 
 DEFAULT_PORT = 8765
 DEFAULT_MODEL = "claude-haiku-5-5"

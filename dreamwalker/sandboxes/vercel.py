@@ -19,9 +19,10 @@ from tools.limits import Limits
 from tools.sandbox import Ran, SandboxFailed
 
 from . import inside
+from .account import Account
 from .inside import Home
 from .vercel_api import Api
-from .vercel_wire import Account, Refused
+from .vercel_wire import Refused
 
 log = logging.getLogger("dreamwalker.sandbox")
 

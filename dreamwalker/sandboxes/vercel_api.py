@@ -16,12 +16,12 @@ import trio
 
 from tools.sandbox import SandboxFailed
 
+from .account import Account
 from .vercel_wire import (
     ANSWER_BYTES,
     ATTEMPTS,
     PAUSE_SECONDS,
     STRANGE,
-    Account,
     Broken,
     Refused,
     Wire,

@@ -8,16 +8,16 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-import attrs
 import msgspec
 import trio
 
 from tools.sandbox import SandboxFailed
 
+from .account import Account
+
 if TYPE_CHECKING:
     import httpx2
 
-DEFAULT_URL = "https://vercel.com/api"
 ANSWER_SECONDS = 30.0
 """How long one answer may take."""
 ATTEMPTS = 3
@@ -39,16 +39,6 @@ _REFUSALS = {
 }
 
 T = TypeVar("T")
-
-
-@attrs.frozen(kw_only=True)
-class Account:
-    """Whose sandboxes: the team and the project that they belong to and are billed to."""
-
-    token: str = attrs.field(repr=False)
-    team: str
-    project: str
-    url: str = DEFAULT_URL
 
 
 class Refused(SandboxFailed):

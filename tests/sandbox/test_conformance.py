@@ -7,11 +7,11 @@ import attrs
 import pytest
 import trio
 
+from dreamwalker.sandboxes.account import Account
 from dreamwalker.sandboxes.bubblewrap import Bubblewrap
 from dreamwalker.sandboxes.vercel import Vercel
-from dreamwalker.sandboxes.vercel_wire import Account
 from tests.sandbox.marked import running
-from tests.vercel import PROJECT, TEAM, TOKEN, serve_vercel
+from tests.vercel import NEEDS_ROOT, PROJECT, TEAM, TOKEN, serve_vercel
 from tools.limits import Limits
 from tools.sandbox import Ran, Sandbox
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.extra
 Make = Callable[..., Sandbox]
 
 
-@pytest.fixture(params=["bubblewrap", "vercel"])
+@pytest.fixture(params=["bubblewrap", pytest.param("vercel", marks=NEEDS_ROOT)])
 async def make(request: pytest.FixtureRequest, base: Path) -> AsyncIterator[Make]:
     """Makes sandboxes of a kind, with limits."""
     made: list[Sandbox] = []

@@ -9,10 +9,10 @@ import pytest
 import trio
 
 from dreamwalker.config import BadConfiguration, read
+from dreamwalker.sandboxes.account import Account
 from dreamwalker.sandboxes.vercel import Vercel
-from dreamwalker.sandboxes.vercel_wire import Account
 from tests.sandbox.marked import running
-from tests.vercel import PROJECT, TEAM, TOKEN, Garbage, Status, serve_vercel
+from tests.vercel import NEEDS_ROOT, PROJECT, TEAM, TOKEN, Garbage, Status, serve_vercel
 from tests.vercel import Vercel as Server
 from tests.vercel.server import Drop, Scripted
 from tools.limits import Limits
@@ -43,6 +43,7 @@ async def says(sandbox: Vercel, command: str, task: int = 1) -> str:
     return (await sandbox.run(task, ("bash", "-c", command))).output.decode()
 
 
+@NEEDS_ROOT
 @pytest.mark.extra
 async def test_tasks_share_one_machine_that_is_made_when_first_used_and_gone_with_the_last(
     sandbox: Vercel, server: Server
@@ -65,7 +66,7 @@ async def test_tasks_share_one_machine_that_is_made_when_first_used_and_gone_wit
 HOUSE = """
 import sys, trio
 from dreamwalker.sandboxes.vercel import Vercel
-from dreamwalker.sandboxes.vercel_wire import Account
+from dreamwalker.sandboxes.account import Account
 from tools.limits import Limits
 
 url, token, team, project, prefix = sys.argv[1:]
@@ -81,6 +82,7 @@ trio.run(main)
 """
 
 
+@NEEDS_ROOT
 @pytest.mark.extra
 async def test_the_machines_of_a_killed_process_are_swept_and_those_of_others_are_not(
     sandbox: Vercel, server: Server
@@ -102,6 +104,7 @@ async def test_the_machines_of_a_killed_process_are_swept_and_those_of_others_ar
     await other.clean(1)
 
 
+@NEEDS_ROOT
 @pytest.mark.extra
 async def test_a_machine_whose_time_is_up_is_told_and_replaced(sandbox: Vercel, server: Server) -> None:
     await says(sandbox, "echo > file")
@@ -111,6 +114,7 @@ async def test_a_machine_whose_time_is_up_is_told_and_replaced(sandbox: Vercel, 
     assert await says(sandbox, "ls") == ""
 
 
+@NEEDS_ROOT
 @pytest.mark.extra
 @pytest.mark.parametrize(
     ("asked", "replies"),
@@ -129,6 +133,7 @@ async def test_what_passes_is_tried_again(
     assert await says(sandbox, "echo once") == "once\n"
 
 
+@NEEDS_ROOT
 @pytest.mark.extra
 @pytest.mark.parametrize("reply", [Status(400), Status(403), Status(500), Status(302), Garbage(), Drop()])
 @pytest.mark.parametrize("asked", ["POST .*/v3/sandboxes$", "POST .*/cmd$", "GET .*/logs$"])
