@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -17,10 +18,15 @@ import attrs
 from tools.limits import Limits
 from tools.redact import is_weak
 
+from .sandboxes.account import DEFAULT_URL as DEFAULT_VERCEL_URL
+from .sandboxes.account import Account
+
 DEFAULT_PORT = 8765
 DEFAULT_MODEL = "claude-haiku-5-5"
 DEFAULT_NTFY_URL = "https://ntfy.sh"
 TOKEN_BYTES_MIN = 32
+
+T = TypeVar("T")
 
 
 class BadConfiguration(Exception):
@@ -59,6 +65,10 @@ class Config:
     """Where a phone reaches this dreamwalker; None: pushes have no buttons."""
     wake_token: str | None = attrs.field(repr=False)
     """Another token, which may wake it and nothing else."""
+    sandbox: str
+    """Where workers run commands: bubblewrap, vercel or none."""
+    vercel: Account | None
+    """Whose hosted sandboxes; there is one if they are chosen."""
     generation: str
     limits: Limits
 
@@ -71,6 +81,7 @@ class Config:
             "DATABASE PASSWORD": _password(self.database_url),
             "NTFY TOPIC": self.ntfy_topic,
             "NTFY TOKEN": self.ntfy_token,
+            "SANDBOX TOKEN": self.vercel.token if self.vercel else None,
         }
         return {name: secret for name, secret in named.items() if secret}
 
@@ -112,6 +123,8 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
         ntfy_token=reading.text("DREAMWALKER_NTFY_TOKEN"),
         public_url=reading.address("DREAMWALKER_PUBLIC_URL"),
         wake_token=reading.token("DREAMWALKER_WAKE_TOKEN"),
+        sandbox=(sandbox := reading.choice("DREAMWALKER_SANDBOX", _SANDBOXES, "bubblewrap")),
+        vercel=reading.vercel("DREAMWALKER_VERCEL") if sandbox == "vercel" else None,
         generation=reading.text("DREAMWALKER_GENERATION") or "0",
         limits=reading.limits(),
     )
@@ -124,12 +137,15 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
     return config
 
 
+_SANDBOXES = {name: name for name in ("bubblewrap", "vercel", "none")}
+
 _SET_BY = {
     "API TOKEN": "DREAMWALKER_TOKEN",
     "MODEL KEY": "ANTHROPIC_API_KEY",
     "DATABASE PASSWORD": "the password in DREAMWALKER_DATABASE_URL",
     "NTFY TOPIC": "DREAMWALKER_NTFY_TOPIC",
     "NTFY TOKEN": "DREAMWALKER_NTFY_TOKEN",
+    "SANDBOX TOKEN": "DREAMWALKER_VERCEL_TOKEN",
     "WAKE TOKEN": "DREAMWALKER_WAKE_TOKEN",
 }
 """Where each secret stands, for whoever has to change it."""
@@ -192,7 +208,7 @@ class _Reading:
             self.problems.append(f"{name} is the bare name of a topic: up to 64 letters, digits, - and _")
         return value
 
-    def choice(self, name: str, choices: Mapping[str, bool | None], default: bool | None) -> bool | None:
+    def choice(self, name: str, choices: Mapping[str, T], default: T) -> T:
         value = self.text(name)
         if value is None:
             return default
@@ -200,6 +216,17 @@ class _Reading:
             self.problems.append(f"{name} is one of {', '.join(choices)}; it is {value!r}")
             return default
         return choices[value]
+
+    def vercel(self, name: str) -> Account | None:
+        """The account that hosted sandboxes belong to, all of which has to be there."""
+        given = {part: self.text(f"{name}_{part}") for part in ("TOKEN", "TEAM", "PROJECT")}
+        url = self.address(f"{name}_URL") or DEFAULT_VERCEL_URL
+        missing = [f"{name}_{part}" for part, value in given.items() if value is None]
+        if missing:
+            self.problems.append(f"DREAMWALKER_SANDBOX is vercel, which needs {', '.join(missing)}")
+            return None
+        token, team, project = (value or "" for value in given.values())
+        return Account(token=token, team=team, project=project, url=url)
 
     def folder(self, name: str) -> Path | None:
         value = self.text(name)

@@ -274,12 +274,17 @@ class House:
             actor = AgentActor(self, partial(self.agents.__getitem__, agent.name), self.homes.get(agent.name))
             self._actors[agent.name] = actor
             await supervisor.add(Child(name=f"agent {agent.name}", start=actor.run, ask_to_stop=actor.mailbox.close))
-        if sandbox := self._furnishing.sandbox:
-            await sandbox.sweep()
+        await supervisor.add(Child(name="sweep", start=self._sweep, restart=Restart.TEMPORARY))
         await self.workers.take_up()
         pusher, scheduler = self.pusher, self.scheduler
         await supervisor.add(Child(name="pusher", start=pusher.run, ask_to_stop=pusher.mailbox.close, stop_seconds=1.0))
         await supervisor.add(Child(name="scheduler", start=scheduler.run, ask_to_stop=scheduler.mailbox.close))
+
+    async def _sweep(self, *, task_status: "trio.TaskStatus[object]") -> None:
+        """Have deleted what earlier processes left in sandboxes. Nobody waits for it: it may take the internet."""
+        task_status.started()
+        if (sandbox := self._furnishing.sandbox) is not None:
+            await sandbox.sweep()
 
     async def _employ(self, worker: Child) -> None:
         await self._employer.add(worker)

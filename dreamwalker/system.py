@@ -31,8 +31,7 @@ from .claude import Claude, Credentials, NewestCredentials
 from .config import Config
 from .house import Furnishing, House
 from .ntfy import Ntfy, Topic
-from .sandboxes.bubblewrap import Bubblewrap
-from .sandboxes.folders import base_folder
+from .sandboxes.chosen import sandbox_of
 from .shared import Shared
 from .turn import Turn
 
@@ -67,7 +66,7 @@ class System:
         self.config, self.clock = config, clock
         self.credentials, self._claude, self._phone = credentials, claude, phone
         self._more_tools = more_tools
-        self._sandbox = Bubblewrap(base_folder(config.home), config.limits)
+        self._sandbox = sandbox_of(config)
         self.house: House | None = None
         self.fenced = False
         self._held_as = ""

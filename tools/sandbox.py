@@ -157,8 +157,8 @@ def sandbox_tools(sandbox: Sandbox, limits: Limits) -> tuple[Tool, ...]:
 
 
 _NETWORK = (
-    "It reaches the open internet through a proxy that curl, pip, git and the like find in their environment, and "
-    "nothing else."
+    "It reaches the open internet and nothing else; if that takes a proxy, curl, pip, git and the like find it in "
+    "their environment."
 )
 
 

@@ -19,8 +19,7 @@ from storage.embedded import PostgresMissing, default_bin_dir
 
 from .. import config as configuration
 from ..config import BadConfiguration, Config
-from ..sandboxes.bubblewrap import Bubblewrap
-from ..sandboxes.folders import base_folder
+from ..sandboxes.chosen import sandbox_of
 from . import tokens
 from .client import Api
 from .command import Chosen
@@ -134,13 +133,18 @@ def _token(config: Config) -> Finding:
 
 
 def _sandbox(config: Config) -> Finding:
-    sandbox = Bubblewrap(base_folder(config.home), config.limits)
+    sandbox = sandbox_of(config)
+    if sandbox is None:
+        return Finding("sandbox", "hint", "workers can't run commands: DREAMWALKER_SANDBOX is none")
     if (why := trio.run(sandbox.unavailable)) is not None:
         says = f"workers can't run commands, and read and write no files: {why}"
-        return Finding("sandbox", "hint", says)
+        return Finding("sandbox", "wrong" if config.sandbox == "vercel" else "hint", says)
     if sandbox.offline is not None:
         return Finding("sandbox", "hint", f"workers can run commands, but without a network: {sandbox.offline}")
-    return Finding("sandbox", "ok", "workers can run commands, by bubblewrap")
+    return Finding("sandbox", "ok", f"workers can run commands, by {_BY[config.sandbox]}")
+
+
+_BY = {"bubblewrap": "bubblewrap", "vercel": "Vercel Sandbox: the account is known, no machine was made to see"}
 
 
 def _embedded(config: Config) -> Finding:
