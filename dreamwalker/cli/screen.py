@@ -5,7 +5,6 @@ One rule: everything here happens in the thread of `run`; other threads hand the
 
 import signal
 import sys
-from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -125,7 +124,7 @@ class TerminalScreen:
         if self._app.is_running and not self._app.is_done:
             self._app.exit(exception=error)
 
-    def _went_wrong(self, loop: AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _went_wrong(self, _: object, context: dict[str, Any]) -> None:
         self.fail(context.get("exception") or RuntimeError(context["message"]))
 
     def remember(self, texts: Iterable[str]) -> None:
