@@ -26,7 +26,7 @@ OPERATIONS: Operations = {
 """What an injection may be aimed at by name, besides the operations of features: so that what is rare is met too."""
 
 
-SURELY_REQUESTS = 30
+SURELY_REQUESTS = 50
 """So many requests to the database there are in every schedule."""
 
 

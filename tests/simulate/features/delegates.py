@@ -26,7 +26,8 @@ NUMBER = 500
 WORDS = ("", "", TRIES, TRIES, DECLINES)
 PRIVATE = ("Vienna", "dreamwalker")
 """What a worker could only know from the owner or from the agent that delegates."""
-_UNDONE = ("Stopped by the owner", "The run ended before", "Nothing was done", "Not delegated")
+_TABLES = ("entries", "calls", "runs", "messages")
+_UNDONE = ("Stopped by the owner", "The run ended before", "Not delegated")
 """How the result begins of a call that no worker's outcome came to."""
 
 
@@ -94,8 +95,8 @@ def _call(story: Story, key: str, call: Row, worker: Row | None) -> Iterator[str
     brought = [row for row in story.tables["messages"] if row["kind"] == "outcome" and row["cause"] == key]
     framed = _framed(said)
     if worker is None:
-        asked_in_vain = call["question"] is not None and said.startswith("Still open")
-        if framed or brought or not (asked_in_vain or call["failed"] and said.startswith(_UNDONE)):
+        undone = said.startswith(_UNDONE) or "Nothing was done" in said
+        if framed or brought or not (undone or (call["question"] is not None and call["state"] == "detached")):
             yield f"it has no worker, and says {said!r}"
         return
     stopped = story.runs[call["run"]]["state"] == "stopped"
@@ -176,8 +177,8 @@ def _made_once(story: Story, worker: Row) -> Iterator[str]:
     if len(calls := [fact for fact in made if _call_of(fact) == key]) != 1:
         yield f"was made {len(calls)} times"
     tasks = [row for row in story.tables["messages"] if row["conversation"] == of]
-    if [(row["kind"], row["source_key"]) for row in tasks] != [("task", key)]:
-        yield f"was given {[(row['kind'], row['source_key']) for row in tasks]}"
+    if [(row["kind"], row["cause"]) for row in tasks] != [("task", key)]:
+        yield f"was given {[(row['kind'], row['cause']) for row in tasks]}"
     if len(runs := [run for run in story.runs.values() if run["conversation"] == of]) > 1:
         yield f"has {len(runs)} runs"
     if sum(fact["ended_at"] is not None for fact in _facts(story, worker)) != 1:
@@ -227,9 +228,9 @@ def _ended(story: Story, worker: Row) -> Iterator[str]:
             yield f"it asked the model after its time: {late}"
     for write in story.writes:
         fact = write["fact"]
-        if write["tab"] in ("entries", "calls", "runs", "messages") and fact["conversation"] == worker["conversation"]:
-            if 0 < ended < fact["no"]:
-                yield f"it went on after its end in commit {ended}: {write['tab']} {fact}"
+        mine = write["tab"] in _TABLES and fact["conversation"] == worker["conversation"]
+        if mine and 0 < ended < fact["no"]:
+            yield f"it went on after its end in commit {ended}: {write['tab']} {fact}"
 
 
 def _task(story: Story, worker: Row) -> str:
@@ -252,7 +253,13 @@ DELEGATES = Feature(
     judge=_judge,
     acts=_acts,
     calls=(_delegate,),
-    operations=("read workers", "insert workers", "commit: insert conversations"),
+    operations=(
+        "read workers",
+        "insert workers",
+        "commit: insert conversations",
+        "update workers",
+        "commit: update workers",
+    ),
     share=0.35,
     left="SELECT count(*), NULL::timestamptz AS at FROM workers WHERE ended_at IS NULL",
 )
