@@ -36,12 +36,14 @@ _LOOK_AGAIN_SECONDS = 0.001
 class MemoryModel:
     """Satisfies Model without a network: a message is answered with one `write_note`, its result with a sentence.
 
-    `settling_no` is the newest commit number at the time of the last sentence: what comes after it settles the run.
+    `settling_no` is the newest commit number at the time of the last sentence, when `ending` is set: what comes after
+    it settles the run.
     """
 
     def __init__(self) -> None:
         self.newest_no: Callable[[], int] = lambda: 0
-        self.settling_no: int | None = None
+        self.settling_no = 0
+        self.ending = trio.Event()
         self._notes = 0
 
     async def warm(self) -> None:
@@ -51,6 +53,7 @@ class MemoryModel:
         await trio.lowlevel.checkpoint()
         if request.messages[-1]["content"][-1]["type"] == "tool_result":
             self.settling_no = self.newest_no()
+            self.ending.set()
             return self._reply(request, on_text, ANSWER, stop_reason="end_turn")
         self._notes += 1
         arguments = {"title": f"Anna {self._notes}", "text": NOTE}
@@ -75,12 +78,14 @@ class Runs:
     async def once(self) -> float:
         """One run with one call. Returns its milliseconds; the house is at rest before and after it."""
         house, model, home = self._house, self._model, self._house.homes[MAIN_AGENT]
-        model.settling_no = None
-        with trio.fail_after(_RUN_SECONDS), house.live.watch(home) as watch:
+        model.ending = trio.Event()
+        with trio.fail_after(_RUN_SECONDS):
             began = time.perf_counter()
             await house.store.ask(self._message(home))
-            while model.settling_no is None or house.store.commit_no == model.settling_no:
-                await watch.wait()
+            await model.ending.wait()
+            with house.live.watch(home) as watch:  # no sooner: each wake of ours would be counted
+                while house.store.commit_no == model.settling_no:
+                    await watch.wait()
             took = time.perf_counter() - began
             await self._rest()
         return took * 1000

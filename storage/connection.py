@@ -7,8 +7,8 @@ import asyncio
 import collections
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import asyncpg
@@ -66,15 +66,13 @@ class _Watchdog:
         self._seconds, self._since, self._set = seconds, 0.0, False
         self._raw: Any = None
 
-    @contextmanager
-    def over(self, raw: Any) -> Iterator[None]:
-        """Watch one exchange with the server."""
+    def begin(self, raw: Any) -> None:
+        """Watch one exchange with the server, until `end`."""
         self._raw, self._since = raw, _now()
         self._set = self._set or self._wake_in(self._seconds)
-        try:
-            yield
-        finally:
-            self._raw = None
+
+    def end(self) -> None:
+        self._raw = None
 
     def _wake_in(self, seconds: float) -> bool:
         asyncio.get_running_loop().call_later(seconds, self._look)
@@ -138,16 +136,18 @@ class _Link:
 
     async def step(self, work: Awaitable[T], /) -> T:
         raw = self.raw
-        with self._watchdog.over(raw):
-            try:
-                return await work
-            except Exception as error:
-                if raw.is_closed() or is_loss(error) or self._meets_pooler(error):
-                    raise Lost(said(error)) from error
-                ours = named(error)
-                if ours is error:
-                    raise
-                raise ours from error
+        self._watchdog.begin(raw)
+        try:
+            return await work
+        except Exception as error:
+            if raw.is_closed() or is_loss(error) or self._meets_pooler(error):
+                raise Lost(said(error)) from error
+            ours = named(error)
+            if ours is error:
+                raise
+            raise ours from error
+        finally:
+            self._watchdog.end()
 
     def _meets_pooler(self, error: Exception) -> bool:
         if self._pooler or self.options.pooler is not None or code_of(error) not in _POOLED:
@@ -301,6 +301,7 @@ class Bridge:
         with trio.CancelScope(shield=True):  # outside the loop: its own tasks must not be cancelled either
             async with trio_asyncio.open_loop() as loop:
                 loop.set_exception_handler(_loop_error)  # by default any stray error would end the loop
+                loop.synchronize = _at_once
                 await trio_asyncio.aio_as_trio(self._serve)(task_status)
         ended.cancel()
 
@@ -357,6 +358,13 @@ async def visit(options: Options, work: Callable[[Any], Awaitable[T]]) -> T:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
+
+
+async def _at_once() -> None:
+    """In place of the loop's waiting, after each reading, until all it has to do is done.
+
+    That is for who is called at a reading and does not read, and is two turns of trio's scheduler for each statement.
+    """
 
 
 def _loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

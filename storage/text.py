@@ -58,12 +58,12 @@ def storable(values: Iterable[Any]) -> tuple[list[Any], int]:
     held, replaced = [], 0
     for value in values:
         count = 0
-        if isinstance(value, Mended):
-            count = value.replaced
-        elif isinstance(value, str):
-            if _UNSTORABLE.search(value):
+        if isinstance(value, str):
+            if isinstance(value, Mended):
+                count = value.replaced
+            elif _UNSTORABLE.search(value):
                 value, count = _UNSTORABLE.subn("\ufffd", value)
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, (list, tuple)):
             value, count = clean_json(value)
         held.append(value)
         replaced += count
