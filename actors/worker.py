@@ -14,6 +14,7 @@ import attrs
 import trio
 
 from storage import inbox, runs, workers
+from storage.errors import StoreClosed
 from storage.operation import Commit
 from storage.records import Agent, Run, Worker
 from storage.text import dumps
@@ -25,7 +26,7 @@ from . import steps
 from .child import Child, Restart
 from .converse import Conversing
 from .driving import StopRun, ending, judge
-from .mailbox import Mailbox
+from .mailbox import Mailbox, MailboxError
 from .steps import FAILED_CALL
 from .supervisor import unwrap
 
@@ -276,7 +277,7 @@ class Workers:
         return workers.Delegate(worker=worker, task=accepted, per_act=context.limits.delegated_per_act)
 
     async def _ensure(self, worker: Worker) -> WorkerActor:
-        """The actor of a worker, started if it isn't there."""
+        """The actor of a worker, started if it isn't there. Raises StoreClosed if the house is closing."""
         if (there := self._actors.get(worker.conversation)) is not None:
             return there
         actor = WorkerActor(self._means, lambda: self._record(worker.agent), worker, self._places)
@@ -295,5 +296,9 @@ class Workers:
         )
         self._actors[worker.conversation] = actor
         with trio.CancelScope(shield=True):  # it is in the list, so it has to be there
-            await self._add(child)
+            try:
+                await self._add(child)
+            except MailboxError as error:  # the house is closing: that is no outcome, the next one goes on with it
+                self._actors.pop(worker.conversation, None)
+                raise StoreClosed("the house is closing") from error
         return actor

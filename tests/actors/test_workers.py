@@ -2,9 +2,14 @@
 
 from datetime import timedelta
 
+import pytest
 import trio
 
+from actors.child import Child
+from actors.mailbox import Mailbox
+from actors.worker import Workers
 from dreamwalker.house import MAIN_AGENT
+from storage.errors import StoreClosed
 from storage.questions import ListQuestions
 from storage.settings import Set
 from tests.actors.delegating import Cast, nobody_at_work, task_of, worker_runs, workers_of
@@ -265,6 +270,26 @@ async def test_after_a_restart_the_same_worker_goes_on(database_url: str) -> Non
                     _, (call,) = await it.transcript()
                     assert call.result is not None and "One." in call.result
                     assert len(await worker_runs(it)) == 1 and await nobody_at_work(it)
+
+
+async def test_a_worker_that_a_closing_house_cannot_start_has_come_to_nothing_yet(database_url: str) -> None:
+    gate = Gate()
+    async with inside(database_url) as it:
+        cast = Cast().play(it.api)
+        cast.says(answer(delegate("Owls: count them")))
+        cast.does("Owls:", say("One", gate, "."))
+        await it.say("Count the owls")
+        await gate.reached.wait()
+        closed: Mailbox[object] = Mailbox("supervisor", capacity=1)
+        closed.close()
+
+        async def add(child: Child) -> None:
+            await closed.ask(lambda reply: reply, timeout_seconds=5)
+
+        workers = Workers(it.house, lambda name: it.house.agents[name], add)
+        with pytest.raises(StoreClosed):
+            await workers.take_up()
+        assert not workers.busy and not await nobody_at_work(it)
 
 
 async def test_after_a_restart_a_detached_worker_still_brings_its_outcome(database_url: str) -> None:

@@ -15,8 +15,9 @@ from tests.simulate.model import Rounds
 if TYPE_CHECKING:
     from tests.simulate.stage import Stage
 
-When = Literal["now", "soon", "settled", "answering", "working"]
-"""At once; after a few steps; when all is quiet; while the model writes; while a tool works: it is held meanwhile."""
+When = Literal["now", "soon", "settled", "answering", "working", "delegated"]
+"""At once; after a few steps; when all is quiet; while the model writes; while a tool works; while a worker's model
+writes: it is held meanwhile."""
 
 AGENT = "/api/agents/dreamwalker"
 
@@ -124,10 +125,13 @@ class Withdraw(Act):
 
 @attrs.frozen(kw_only=True)
 class Stop(Act):
-    """Stop the newest run, if one is open."""
+    """Stop the newest run, of this kind or of any, if one is open."""
+
+    kind: str = ""
 
     async def perform(self, stage: "Stage") -> None:
-        runs = (await stage.request("GET", "/api/runs?limit=1")).json()["runs"]
+        listed = (await stage.request("GET", "/api/runs?limit=20")).json()["runs"]
+        runs = [run for run in listed if run["kind"] == self.kind or not self.kind]
         if runs and runs[0]["closed_at"] is None:
             answer = await stage.request("POST", f"/api/runs/{runs[0]['id']}/stop")
             if answer.status_code != 200 or answer.json()["run"]["closed_at"] is None:

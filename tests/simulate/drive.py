@@ -163,7 +163,7 @@ async def _perform(stage: Stage, act: Act) -> None:
             await stage.steps_or_seconds(SOON_STEPS, SOON_SECONDS)
         case "settled":
             await settle(stage)
-        case "answering" | "working":
+        case "answering" | "working" | "delegated":
             hold = stage.hold_at(act.when)
             await _reached_or_settled(stage, hold)
             try:

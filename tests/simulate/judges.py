@@ -6,10 +6,11 @@ One rule: a judge says in words what is wrong; no words, no violation.
 import itertools
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.simulate.injections import INJECTIONS
+from tests.simulate.model import asker_of
 from tests.simulate.outsider import Row
 from tests.simulate.story import Story
 
@@ -186,7 +187,7 @@ def _requests(story: Story) -> Iterator[str]:
         if asked.json is None or asked.refused is not None:
             continue
         shown = [*_bare(asked.json)]
-        which = "home" if "tools" in asked.json else _task(asked.json)
+        which = "home" if asker_of(asked.json) == "home" else _task(asked.json)
         before = last.get(which, [])
         if shown[: len(before)] != before:
             fresh -= 1
@@ -197,7 +198,7 @@ def _requests(story: Story) -> Iterator[str]:
 
 
 def _task(request: dict[str, Any]) -> str:
-    """What tells the request of one job's run, which has no tools, from another's: all that it was given to begin."""
+    """What tells the request of one job's run, or of one worker, from another's: all that it was given to begin."""
     begins = itertools.takewhile(lambda message: message["role"] == "user", request["messages"])
     return json.dumps([[block["text"] for block in message["content"]] for message in begins])
 
@@ -223,13 +224,14 @@ def _attempts(story: Story) -> Iterator[str]:
     """Whoever takes up an open run commits that first; a run that does not get on ends after three times.
 
     Getting on (a reply, a call's result, a decision of the owner's) wipes the count out; and so does a reply the count
-    of tries in vain, which nothing else touches but one more of them.
+    of tries in vain, which nothing else touches but one more of them. A run that only waits for workers does not try
+    to get on, so taking it up is not counted.
     """
     holders = {lease["xid"]: lease["holder"] for lease in story.leases}
     got_on = {write["xid"] for write in story.writes if write["tab"] == "calls" and write["fact"]["result"] is not None}
     decided = {w["xid"] for w in story.writes if w["tab"] == "questions" and w["fact"]["state"] != "open"}
     last: dict[int, tuple[str, dict[str, Any]]] = {}
-    for write in story.writes:
+    for write, begun in _with_begun(story):
         if write["tab"] != "runs":
             continue
         run, holder = write["fact"], holders.get(write["xid"], "")
@@ -242,7 +244,8 @@ def _attempts(story: Story) -> Iterator[str]:
             yield f"{name} was taken up {run['attempt']} times"
         if run["closed_at"] is not None:
             continue
-        if other != holder and before["state"] == "open":
+        only_waits = bool(begun[run["id"]]) and set(begun[run["id"]].values()) == {"delegate"}
+        if other != holder and before["state"] == "open" and not only_waits:
             if run["attempt"] != before["attempt"] + 1 or run["turn"] != before["turn"]:
                 yield f"{name} was taken up uncounted: {before['attempt']}, {run['attempt']}"
         elif run["turn"] > before["turn"] or write["xid"] in got_on | decided:
@@ -256,6 +259,20 @@ def _attempts(story: Story) -> Iterator[str]:
             yield f"{name} waits to ask the model again, and counts no try"
         if run["turn"] > before["turn"] and run["retries"]:
             yield f"{name} got its answer and still counts {run['retries']} tries"
+
+
+def _with_begun(story: Story) -> Iterator[tuple[Row, Mapping[int, Mapping[tuple[int, int], str]]]]:
+    """Every write, with the tools of the calls of each run that had begun and had no result before its commit."""
+    begun: defaultdict[int, dict[tuple[int, int], str]] = defaultdict(dict)
+    for _, commit in itertools.groupby(story.writes, key=lambda write: write["xid"]):
+        writes = list(commit)
+        yield from ((write, begun) for write in writes)
+        for fact in (write["fact"] for write in writes if write["tab"] == "calls"):
+            which = fact["turn"], fact["position"]
+            if fact["state"] == "begun":
+                begun[fact["run"]][which] = fact["tool"]
+            else:
+                begun[fact["run"]].pop(which, None)
 
 
 def _waits_for_the_model(run: dict[str, Any]) -> bool:

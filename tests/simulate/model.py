@@ -8,7 +8,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
@@ -25,6 +25,10 @@ WORKED_ON = re.compile(r"#m(\d+)\.(\d+)#")
 SERIAL = re.compile(r"\A\[(\d+)\]")
 SILENT = "Nobody is to be disturbed."
 """What a job's task says whose runs have nothing to report."""
+HANDS_ON = "Have it looked up."
+"""What a job's task says whose runs delegate before they report."""
+TRIES, DECLINES = "Try something first.", "It is nothing that one does."
+"""What a task says whose worker calls a tool first, and what one says that a worker will have nothing to do with."""
 PIECE_CHARACTERS = 24
 
 
@@ -43,6 +47,13 @@ Rounds = tuple[tuple[Called, ...], ...]
 Maker = Callable[[random.Random, str], Called]
 """Makes the call that stands in a plan under a key."""
 
+Asker = Literal["home", "job", "worker"]
+_ASKERS: Mapping[str, Asker] = {
+    "You are a worker": "worker",
+    "You carry out one run of a scheduled job": "job",
+}
+"""Who asks, by how the system prompt begins; else a home conversation does."""
+
 NEWEST = "the newest"
 """Of an argument `id`: the newest number that the history names, of a reminder or a job as the tool's name says."""
 
@@ -53,7 +64,10 @@ class Turn:
 
     serial: int
     text: str
-    calls: tuple[Called, ...]
+    calls: tuple[Called, ...] = ()
+    stop: str = ""
+    """Why it stops, if not because there is nothing more to say or to call."""
+    asker: Asker = "home"
 
     def answer(self, *extra: Piece, same_ids: bool = False, gate: Gate | None = None, stop: str = "") -> Answer:
         """It as an answer to be streamed. `gate` halts it in the middle of its text."""
@@ -69,13 +83,16 @@ class Turn:
                 attrs.evolve(block, id="toolu_same") if isinstance(block, Use) else block for block in blocks
             )
         uses_any = any(isinstance(block, Use) for block in blocks)
-        return Answer(blocks=blocks, stop_reason=stop or ("tool_use" if uses_any else "end_turn"))
+        return Answer(blocks=blocks, stop_reason=stop or self.stop or ("tool_use" if uses_any else "end_turn"))
 
 
 def honest(request: Json, plans: Mapping[int, Rounds], serial: int) -> Turn:
     """The next turn that the plan asks for, by the history in the request."""
-    if not request.get("tools"):
-        return Turn(serial=serial, text=_report(request["messages"], serial), calls=())
+    match asker_of(request):
+        case "worker":
+            return _work(request["messages"], serial)
+        case "job":
+            return _report(request["messages"], serial)
     pending = _pending(request["messages"])
     due = {mark: plans[mark][done] for mark, done in pending.items() if done < len(plans.get(mark, ()))}
     if due:
@@ -83,7 +100,7 @@ def honest(request: Json, plans: Mapping[int, Rounds], serial: int) -> Turn:
         marks = " ".join(f"#m{mark}.{pending[mark]}#" for mark in due)
         return Turn(serial=serial, text=f"[{serial}] Working on {marks} with {len(calls)} calls.", calls=calls)
     answers = " ".join(f"Answer to #m{mark}#." for mark in pending) or "There is nothing to answer."
-    return Turn(serial=serial, text=f"[{serial}] {answers}", calls=())
+    return Turn(serial=serial, text=f"[{serial}] {answers}")
 
 
 def _pending(messages: list[Json]) -> dict[int, int]:
@@ -120,7 +137,36 @@ def _named(call: Called, messages: list[Json]) -> Called:
     return attrs.evolve(call, arguments=call.arguments | {"id": int(found[-1]) if found else 1})
 
 
-def _report(messages: list[Json], serial: int) -> str:
-    """What a job's run answers, by its task."""
+def asker_of(request: Json) -> Asker:
+    """What kind of conversation asks."""
+    system = json.dumps(request["system"])
+    return next((asker for begins, asker in _ASKERS.items() if begins in system), "home")
+
+
+def _report(messages: list[Json], serial: int) -> Turn:
+    """What a job's run does, by its task: it delegates once, if it shall, and reports."""
     task = json.dumps(messages[0])
-    return NOTHING if SILENT in task else f"[{serial}] There is something to tell."
+    if HANDS_ON in task and len(messages) == 1:
+        calls = tuple(
+            delegated(f"t{serial}.{at}", words) for at, words in enumerate((TRIES, "", DECLINES)[: 1 + serial % 3])
+        )
+        return Turn(serial=serial, text=f"[{serial}] I have it looked up.", calls=calls, asker="job")
+    return Turn(
+        serial=serial, text=NOTHING if SILENT in task else f"[{serial}] There is something to tell.", asker="job"
+    )
+
+
+def delegated(key: str, words: str) -> Called:
+    """A call that has a worker do something."""
+    return Called(key=key, tool="delegate", arguments={"task": f"Look up {key}. {words}".strip()})
+
+
+def _work(messages: list[Json], serial: int) -> Turn:
+    """What a worker does, by its task."""
+    task = json.dumps(messages[0])
+    if DECLINES in task:
+        return Turn(serial=serial, text=f"[{serial}] No.", stop="refusal", asker="worker")
+    if TRIES in task and len(messages) == 1:
+        call = Called(key="", tool="look_around", arguments={})
+        return Turn(serial=serial, text=f"[{serial}] I look around.", calls=(call,), asker="worker")
+    return Turn(serial=serial, text=f"[{serial}] This is what I found.", asker="worker")

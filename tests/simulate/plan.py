@@ -26,6 +26,10 @@ OPERATIONS: Operations = {
 """What an injection may be aimed at by name, besides the operations of features: so that what is rare is met too."""
 
 
+SURELY_REQUESTS = 50
+"""So many requests to the database there are in every schedule."""
+
+
 @attrs.frozen(kw_only=True)
 class Blow:
     """An injection strikes at the `nth` step that it can strike at, of one operation or of any."""
@@ -64,9 +68,18 @@ def aim(name: str, chance: random.Random, operations: Operations) -> Blow:
 
 
 def blows(seed: int, chance: random.Random, names: tuple[str, ...], operations: Operations) -> tuple[Blow, ...]:
-    """One kind by turns, so that neighbouring seeds meet them all, and up to three more."""
-    chosen = [names[seed % len(names)], *chance.choices(names, k=chance.choice((0, 0, 1, 1, 2, 3)))]
-    return tuple(aim(name, chance, operations) for name in chosen)
+    """One kind by turns, so that neighbouring seeds meet them all, and up to three more by chance.
+
+    What comes by turns is aimed by turns too: through all kinds at what surely comes up, then through all by chance.
+    """
+    round_, turn = divmod(seed, len(names))
+    dealt = aim(names[turn], chance, operations)
+    if round_ % 2 == 0:
+        many = INJECTIONS[dealt.name].site == "database" and not INJECTIONS[dealt.name].at
+        soon = chance.randrange(1, SURELY_REQUESTS) if many else 1
+        dealt = Blow(name=dealt.name, at=None, nth=soon)
+    more = chance.choices(names, k=chance.choice((0, 0, 1, 1, 2, 3)))
+    return (dealt, *(aim(name, chance, operations) for name in more))
 
 
 def when(chance: random.Random) -> When:

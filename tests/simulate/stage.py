@@ -144,7 +144,8 @@ class Stage:
         if injection is not None:
             assert isinstance(injection, OnAnswer)
             return injection.strike(self, life, turn)
-        if self._hold is not None and self._hold.site == "answering" and not self._hold.taken:
+        site = "delegated" if turn.asker == "worker" else "answering"
+        if self._hold is not None and self._hold.site == site and not self._hold.taken:
             self._hold.taken = True
             return turn.answer(gate=self._hold.gate)
         return turn.answer()

@@ -90,6 +90,11 @@ class Story:
         """Every run by its id."""
         return {row["id"]: row for row in self.tables["runs"]}
 
+    @cached_property
+    def workers(self) -> dict[int, Row]:
+        """Every worker by its conversation."""
+        return {row["conversation"]: row for row in self.tables["workers"]}
+
     def message(self, number: int) -> Row | None:
         """The row of what the owner said."""
         key = f"request:{self.said[number].request_id}"

@@ -5,6 +5,7 @@ operations that injections are aimed at besides those that they meet by chance.
 """
 
 from tests.simulate.features.answers import ANSWERS
+from tests.simulate.features.delegates import DELEGATES
 from tests.simulate.features.feature import Feature
 from tests.simulate.features.jobs import JOBS
 from tests.simulate.features.letters import LETTERS
@@ -14,6 +15,6 @@ from tests.simulate.features.pushes import PUSHES
 from tests.simulate.features.questions import QUESTIONS
 from tests.simulate.features.reminders import REMINDERS
 
-FEATURES: tuple[Feature, ...] = (ANSWERS, NOTES, LETTERS, MONEY, QUESTIONS, REMINDERS, JOBS, PUSHES)
+FEATURES: tuple[Feature, ...] = (ANSWERS, NOTES, LETTERS, MONEY, QUESTIONS, REMINDERS, JOBS, PUSHES, DELEGATES)
 
 __all__ = ["FEATURES", "Feature"]

@@ -91,13 +91,15 @@ def _ended(story: Story) -> Iterator[str]:
     for run in story.runs.values():
         if run["state"] not in ("done", "failed", "stopped"):
             yield f"run {run['id']} is still {run['state']}: {run['reason']}"
+        if run["conversation"] in story.workers:
+            continue  # why a worker ended is judged with what came of it
         if run["state"] == "stopped" and run["id"] not in story.stage.stopped:
             yield f"run {run['id']} was stopped by nobody"
         if run["state"] == "failed":
-            yield from _justified(story, run)
+            yield from justified(story, run)
 
 
-def _justified(story: Story, run: Row) -> Iterator[str]:
+def justified(story: Story, run: Row) -> Iterator[str]:
     """A run may fail only for what truly happened."""
     reason = run["reason"] or ""
     if "taken up" in reason:

@@ -8,12 +8,12 @@ from tests.simulate.acts import Act
 from tests.simulate.features.feature import Feature
 from tests.simulate.features.moves import some_time
 from tests.simulate.features.things import OFTEN, ONCE, Alter, Make, alteration, came_up, judge_messages, judge_slots
-from tests.simulate.model import SILENT
+from tests.simulate.model import HANDS_ON, SILENT
 from tests.simulate.outsider import Row
 from tests.simulate.story import Story, text_of
 from tools.jobs import says_nothing
 
-TASKS = ("See what is new.", "See what is new.", f"See what is new. {SILENT}")
+TASKS = ("See what is new.", *(f"See what is new. {rest}" for rest in (SILENT, HANDS_ON, HANDS_ON)))
 
 
 def _acts(chance: random.Random, numbers: range) -> list[tuple[Act, ...]]:
@@ -21,7 +21,7 @@ def _acts(chance: random.Random, numbers: range) -> list[tuple[Act, ...]]:
     at = chance.choice((*OFTEN, *OFTEN, *ONCE))
     acts: list[Act] = [Make(kind="job", name=name, at=at, text=chance.choice(TASKS)), some_time(chance)]
     if chance.random() < 0.5:  # the run that began is going on when more time passes
-        acts.append(some_time(chance, when="answering"))
+        acts.append(some_time(chance, when=chance.choice(("answering", "delegated"))))
     if chance.random() < 0.5:
         acts.append(changed := alteration(chance, "job", name))
         acts.append(some_time(chance))

@@ -50,7 +50,9 @@ def _judge(story: Story) -> Iterator[str]:
     unsettled = sum(row["cost"] is None for row in spend)
     tried_again = sum(write["tab"] == "runs" and write["fact"]["state"] == "waiting" for write in story.writes)
     lives_lost = len(story.stage.lives) - 1
-    if unsettled > sum(story.stage.struck.values()) + len(story.stage.stopped) + tried_again + lives_lost:
+    cut_short = sum(run["conversation"] in story.workers and run["state"] != "done" for run in story.runs.values())
+    ended = len(story.stage.stopped) + cut_short
+    if unsettled > sum(story.stage.struck.values()) + ended + tried_again + lives_lost:
         yield f"{unsettled} reservations were never settled, and less struck"
 
 

@@ -21,6 +21,7 @@ from tests.simulate.features.things import Alter, How
 from tests.simulate.model import NEWEST, Called, Rounds
 from tests.simulate.outsider import Row
 from tests.simulate.story import Story, text_of
+from tools.delegate import DETACHED
 from tools.questions import CHANGED
 from tools.show import shown_act
 
@@ -43,6 +44,7 @@ EXITS = frozenset(
         "remove_job",
         "send_parcel",
         "hang_sign",
+        "delegate",
     }
 )
 _UNDONE = (CHANGED, "Cut short by a restart", "Stopped by the owner", "The run ended before", "failed unexpectedly")
@@ -186,6 +188,11 @@ def _done(call: Row) -> bool:
     return call["state"] == "finished" and not call["failed"]
 
 
+def _gone_on_without(call: Row) -> bool:
+    """Whether the run went on without the owner's answer, rather than without what came of a yes."""
+    return call["state"] == "detached" and not text_of(call["result"]["content"]).startswith(DETACHED)
+
+
 def _one(question: Row, calls: list[Row]) -> Iterator[str]:
     name = f"question {question['id']} ({question['tool']})"
     asked = [call for call in calls if call["turn"] > 0]
@@ -205,10 +212,10 @@ def _one(question: Row, calls: list[Row]) -> Iterator[str]:
         yield f"{name} is {question['state']} {question['answer']}, and {done} was done"
     if len(done) > 1:
         yield f"{name} was carried out {len(done)} times"
-    if _yes(question) and any(call["state"] == "detached" for call in asked) != bool(late):
+    if _yes(question) and any(_gone_on_without(call) for call in asked) != bool(late):
         yield f"{name} was answered yes, and its calls are {[(call['key'], call['state']) for call in calls]}"
     carried_out = late or [call for call in asked if call["state"] != "detached"]
-    for call in carried_out if _yes(question) else ():
+    for call in carried_out if _yes(question) and question["tool"] != "delegate" else ():  # see delegates
         said = "nothing" if call["result"] is None else text_of(call["result"]["content"])
         if not _done(call) and not said.startswith(_UNDONE) and not any(words in said for words in _REFUSED):
             yield f"{name} was answered yes, and came to {said!r}"
@@ -221,7 +228,7 @@ def _effect(story: Story, question: Row, call: Row) -> Iterator[str]:
     for told in found:
         if told:
             yield f"{name}: {call['key']} {told}"
-    if question["kind"] == "choice" or question["tool"] in ("send_parcel", "hang_sign"):
+    if question["kind"] == "choice" or question["tool"] in ("send_parcel", "hang_sign", "delegate"):
         if found and not _yes(question):
             yield f"{name}: {call['key']} took effect without a yes"
         if question["tool"] == "send_parcel" and len(found) > 1:
@@ -244,6 +251,10 @@ def _found(story: Story, question: Row, call: Row, act: Row) -> Iterator[str]:
             for row in story.tables["note_versions"]:
                 if row["made_by"] == call["key"]:
                     yield _differs(question, row["version"], act, row, "text")
+        case "delegate":
+            for row in story.workers.values():
+                if f"call:{row['run']}.{row['turn']}.{row['position']}" == call["key"]:
+                    yield ""
         case "make_job":
             for row in story.tables["things"]:
                 if row["made_by"] == call["key"]:
@@ -311,15 +322,20 @@ def _stopped(story: Story) -> Iterator[str]:
 def _slips(story: Story) -> Iterator[str]:
     """While text from outside is about that he has not seen, nothing leaves without a question."""
     outside: dict[int, bool] = {}
+    jobs = {row["id"] for row in story.tables["conversations"] if row["kind"] == "job"}
     for entry in story.entries:
         if entry["source"] == "outside" and entry["label"]:
             outside[entry["conversation"]] = True
         if entry["kind"] == "fresh":
             outside[entry["conversation"]] = False
-        if entry["kind"] != "reply" or not outside.get(entry["conversation"]):
+        if entry["kind"] != "reply" or entry["conversation"] in jobs:  # a job's run has one way out, which never asks
             continue
-        for key, call in story.calls.items():
-            if (call["run"], call["turn"]) != (entry["run"], entry["turn"]) or call["tool"] not in EXITS:
+        asked_for = {k: c for k, c in story.calls.items() if (c["run"], c["turn"]) == (entry["run"], entry["turn"])}
+        was_outside = outside.get(entry["conversation"])
+        if any(call["label"] for call in asked_for.values()):  # a worker's answer, or a note with its label
+            outside[entry["conversation"]] = True
+        for key, call in asked_for.items():
+            if not was_outside or call["tool"] not in EXITS:
                 continue
             if call["question"] is None and (_done(call) or any(e.call == key for e in story.effects)):
                 yield f"{key} ({call['tool']}) slipped through: it was not asked about"
