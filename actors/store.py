@@ -59,7 +59,7 @@ class Store:
     async def run(self, task_status: "trio.TaskStatus[Store]" = trio.TASK_STATUS_IGNORED) -> None:
         """Open, serve until cancelled, close. Raises what opening raises, and LeaseLost, CommitUnknown, Unavailable."""
         async with trio.open_nursery() as nursery:
-            await nursery.start(self._serve)
+            nursery.start_soon(self._serve)  # not `start`: cut short, that would wait for what nobody then stops
             try:
                 await self._open()
                 if self._failure is None:
@@ -128,9 +128,9 @@ class Store:
             self._failure = error
             self._failed.set()
 
-    async def _serve(self, task_status: "trio.TaskStatus[None]") -> None:
+    async def _serve(self) -> None:
         with trio.CancelScope(shield=True):  # `_close` still needs it to give the lease up; it ends by being stopped
-            await self._bridge.run(task_status)
+            await self._bridge.run()
 
     async def _open(self) -> None:
         connection, settings = self._connection, self._settings
