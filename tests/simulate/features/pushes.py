@@ -22,11 +22,15 @@ from tests.simulate.story import Story
 if TYPE_CHECKING:
     from tests.simulate.stage import Stage
 
+_LATER = Status(429, headers=(("retry-after", "90"),))
+_SOON = Status(429, headers=(("retry-after", "1"),))
+"""For real processes, whose time passes by itself."""
+
 REPLIES: tuple[Reply, ...] = (
     Publish(),
     Status(500),
     Status(429),
-    Status(429, headers=(("retry-after", "90"),)),
+    _LATER,
     Status(400),
     Status(302),
     Drop(),
@@ -41,7 +45,8 @@ class Outage(Act):
     replies: tuple[Reply, ...]
 
     async def perform(self, stage: "Stage") -> None:
-        stage.ntfy.script(*self.replies)
+        real = stage.schedule.real
+        stage.ntfy.script(*(_SOON if real and reply is _LATER else reply for reply in self.replies))
 
 
 @attrs.frozen(kw_only=True)
