@@ -146,7 +146,8 @@ async def _course(stage: Stage) -> None:
             await settle(stage, wholly=True)
             await stage.deliver_rest()
             await settle(stage, wholly=True)
-            await _losers_are_fenced(stage)
+            with stage.spared():
+                await _losers_are_fenced(stage)
             if stage.schedule.watched:
                 await watcher.judge(stage.outsider)
     except trio.TooSlowError:

@@ -6,7 +6,8 @@ One rule: what strikes is looked up here, at each step, in the order of the sche
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -126,6 +127,15 @@ class Stage:
                 self.struck[armed.name, operation] += 1
                 return injection
         return None
+
+    @contextmanager
+    def spared(self) -> Iterator[None]:
+        """Nothing strikes in this block: a judge asks."""
+        armed, self._armed = self._armed, []
+        try:
+            yield
+        finally:
+            self._armed = armed
 
     def on_request(self, life: Life, request: Request, operation: str) -> Action:
         """What becomes of a request to the database."""
