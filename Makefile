@@ -26,7 +26,7 @@ test-rest: lint types layers
 	$(MAKE) workers ROUNDS=6
 	$(MAKE) idle SECONDS=30 EVERY=3
 	$(MAKE) hammer SECONDS=10
-	$(MAKE) simulate SCHEDULES=50 PROCESSES=4 SEED=50000
+	$(MAKE) simulate SCHEDULES=24 PROCESSES=2 SEED=50000
 	$(MAKE) gate
 	$(MAKE) bench QUICK=1
 
