@@ -135,7 +135,7 @@ class Writer:
                 await self._link.again(lost, patience)
 
     async def _commit(self, operation: Operation[T], patience: Patience) -> Done[T]:
-        number = self.commit_no
+        number, stood_still = self.commit_no, False
         while True:
             raw = await self._link.reach(patience)
             sent = time.monotonic(), time.time()
@@ -147,6 +147,10 @@ class Writer:
                 return done
             except Lost as lost:
                 await self._link.again(lost, patience)
+            except TookTooLong:  # its time runs also while this process is paused in the middle of it: once more
+                if stood_still:
+                    raise
+                stood_still = True
             except _Fenced:
                 if self._in_flight is None:
                     raise LeaseLost(_TAKEN) from None

@@ -53,7 +53,10 @@ class Duplicate(StorageError):
 
 
 class TookTooLong(StorageError):
-    """The database ended a statement of a transaction for its time-out, so nothing of that commit happened."""
+    """The database ended a statement of a transaction for its time-out, so nothing of that commit happened.
+
+    It was tried twice: a time-out also passes while this process is paused.
+    """
 
 
 class RollbackFailed(StorageError):

@@ -129,7 +129,7 @@ async def test_an_operation_that_leaves_a_statement_behind_is_undone(url: str, y
 
     async def leave(tx: Transaction) -> None:
         await tx.run(ADD, "a", "1")
-        left.append(asyncio.ensure_future(tx.run("UPDATE settings SET no = :no WHERE pg_sleep(1) IS NOT NULL")))
+        left.append(asyncio.ensure_future(tx.run("UPDATE settings SET no = :no WHERE pg_sleep(0.1) IS NOT NULL")))
         for _ in range(1 + yields):
             await asyncio.sleep(0)
         if fails:

@@ -224,6 +224,21 @@ async def test_a_statement_that_takes_too_long_is_ended_by_the_database(url: str
         assert holder.connection.drops == 0
 
 
+async def test_one_that_took_too_long_because_its_process_stood_still_is_run_once_more(url: str) -> None:
+    tries = []
+
+    async def too_long_at_first(tx: Transaction) -> None:
+        tries.append(tx.no)
+        await tx.run(ADD, "a", "1")
+        if len(tries) == 1:
+            await tx.get("SELECT pg_sleep(60)")
+
+    async with house(url, statement_seconds=0.2) as holder:
+        assert (await holder.do(Do(too_long_at_first))).no == 2
+    assert tries == [2, 2]
+    assert await rows(url) == [("a", 2)]
+
+
 @asynccontextmanager
 async def row_held_by_a_stranger(url: str) -> AsyncIterator[None]:
     async with trio_asyncio.open_loop():
