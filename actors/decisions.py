@@ -71,7 +71,7 @@ class Decisions:
         """What the buttons of a question's push do, in the press's own transaction. `message`: an id for one."""
 
         def pressed(words: str) -> Effect:
-            async def press(tx: Transaction, it: Pressing) -> str:
+            async def press(tx: Transaction, it: Pressing) -> str | Declined:
                 question = await ReadQuestion(int(it.push.id.rpartition(":")[2])).read(tx)
                 if question is None:
                     raise Declined("There is no such question any more.")
@@ -80,9 +80,11 @@ class Decisions:
                 assert answered is not None
                 zone = self._means.zone
                 stands, said = verdict(answered.question, words, first=answered.first, zone=zone, now=it.now)
-                if not stands and not question.open:  # what this very press closed stays closed
-                    raise Declined(said)
-                return said
+                if stands:
+                    return said
+                if question.open:  # this very press has closed it, and closed it stays
+                    return Declined(said)
+                raise Declined(said)
 
             return press
 

@@ -193,7 +193,10 @@ class House:
         if hashed is None:
             return None
         made = {**effects(id=self.store.next_id()), **self.decisions.effects(message=self.store.next_id())}
-        return await self.store.ask(pushes.Press(hash=hashed, effects=made, now=self.clock.now()))
+        said = await self.store.ask(pushes.Press(hash=hashed, effects=made, now=self.clock.now()))
+        if isinstance(said, pushes.Declined):
+            raise said
+        return said
 
     async def wake(self) -> Found:
         """Set going again whatever is due or waits, and say what was found, without waiting for any of it."""

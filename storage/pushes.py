@@ -181,11 +181,12 @@ class Pressing:
     now: datetime
 
 
-Effect = Callable[[Transaction, Pressing], Awaitable[str]]
+Effect = Callable[[Transaction, Pressing], Awaitable[str | Declined]]
 """What a press does, in the press's own transaction; returns what the owner is told.
 
 It is called for each press, also of a button that an earlier try brought. So one that finds its answer given already
-says so and does nothing, and one that finds another that stands against it raises Declined.
+says so and does nothing, and one that finds another that stands against it raises Declined. One that finds that its
+answer can't stand, and writes down why, returns Declined.
 """
 
 _PRESSED = "SELECT push, purpose FROM buttons WHERE hash = ? AND expires_at > ?"
@@ -198,7 +199,7 @@ WHERE id = ? AND answer IS DISTINCT FROM ?
 
 
 @attrs.frozen(kw_only=True)
-class Press(Operation[str | None]):
+class Press(Operation[str | Declined | None]):
     """Press the button whose token has this hash: what the owner is told; None if there is none, or it has expired.
 
     `effects`: what a press does, by purpose. Raises Declined, and what the effect raises: then nothing happened.
@@ -208,7 +209,7 @@ class Press(Operation[str | None]):
     effects: Mapping[str, Effect]
     now: datetime
 
-    async def perform(self, tx: Transaction) -> str | None:
+    async def perform(self, tx: Transaction) -> str | Declined | None:
         row = await tx.get(_PRESSED, self.hash, self.now)
         push = None if row is None else await FindPush(row["push"]).read(tx)
         if row is None or push is None:
@@ -219,5 +220,6 @@ class Press(Operation[str | None]):
             raise Declined("This button is of another version of dreamwalker, which this one does not know.")
         said = await effect(tx, Pressing(push=push, argument=argument, now=self.now))
         await tx.run(_USE, self.now, self.hash)
-        await tx.run(_ANSWER, answer, self.now, self.now, push.id, answer)
+        if not isinstance(said, Declined):
+            await tx.run(_ANSWER, answer, self.now, self.now, push.id, answer)
         return said

@@ -54,6 +54,22 @@ async def test_a_no_on_the_phone_is_a_no_everywhere(database_url: str) -> None:
         assert await notes(p) == []
 
 
+async def test_a_yes_to_what_has_changed_meanwhile_is_told_that_nothing_was_done(database_url: str) -> None:
+    async with phone(database_url) as p:
+        made = await p.w.post("/api/reminders", {"request_id": "1", "text": "Tea", "when": "tomorrow 9:00"}, status=201)
+        p.w.api.script(answer(use("cancel_reminder", {"id": made["id"]})), say("Oh."))
+        message = await p.w.say("What is this?", quotes=QUOTE)
+        number = await p.w.asked(message["accepted_no"] - 1)
+        notice = await p.ntfy.shown(1)
+        await p.w.client.patch(f"/api/reminders/{made['id']}", json={"text": "Coffee"})
+        refused = await p.ntfy.press("Yes", notice)
+        assert refused.status_code == 409 and "had changed since it was asked" in refused.text
+        assert (await p.w.get(f"/api/questions/{number}"))["question"]["state"] == "changed"
+        assert (await p.w.get(f"/api/reminders/{made['id']}"))["state"] == "active"
+        again = await p.ntfy.press("Yes", notice)
+        assert again.status_code == 409 and "had changed since it was asked" in again.text
+
+
 async def test_what_does_not_fit_on_the_phone_can_only_be_opened_there(database_url: str) -> None:
     async with phone(database_url) as p:
         await ask(p, "tea and more tea " * 400)

@@ -91,8 +91,9 @@ def simulate(schedules: int, processes: int, seed: int, jobs: int) -> Tally:
     with open_databases() as databases:
         for count, more in ((schedules, ()), (processes, ("--real",))):
             workers = []
-            for at in range(min(jobs, count)):
-                span = ("--first", str(seed + at), "--end", str(seed + count), "--step", str(min(jobs, count)))
+            for at in range(min(jobs, count)):  # neighbouring seeds each: kinds come by turns, some are slow
+                first, end = (seed + count * k // min(jobs, count) for k in (at, at + 1))
+                span = ("--first", str(first), "--end", str(end))
                 workers.append(Worker(tally, lock, ("--database", databases.make(), *span, *more)))
             for worker in workers:
                 worker.join()

@@ -55,13 +55,12 @@ def main() -> None:
     parser.add_argument("--real", action="store_true")
     parser.add_argument("--first", type=int, required=True)
     parser.add_argument("--end", type=int, required=True)
-    parser.add_argument("--step", type=int, default=1)
     parser.add_argument("--strike", help="an injection by name, which alone befalls every schedule")
     parser.add_argument("--at", help="the operation that it strikes")
     parser.add_argument("--until-found", action="store_true")
     given = parser.parse_args()
     strike = None if given.strike is None else Blow(name=given.strike, at=given.at, nth=1)
-    seeds = range(given.first, given.end, given.step)
+    seeds = range(given.first, given.end)
     trio.run(
         partial(work, given.database, seeds, real=given.real, strike=strike, until_found=given.until_found),
         strict_exception_groups=True,

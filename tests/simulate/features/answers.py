@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 
-from tests.simulate.acts import Act, Fresh, SayAgain, SayOtherwise, Stop, Withdraw
+from tests.simulate.acts import Act, Fresh, Say, SayAgain, SayOtherwise, Stop, Withdraw
 from tests.simulate.features.feature import Feature
 from tests.simulate.model import ANSWERED, MARK, SERIAL
 from tests.simulate.outsider import Row
@@ -21,6 +21,8 @@ REASONS = {
 """Words of a failed run's reason, and what must have struck for it to be true."""
 
 RESUMES = 3
+REGRETTED = 90
+"""The number of a message that is withdrawn at once: while a run goes on, mostly in time."""
 
 
 def _acts(chance: random.Random, numbers: range) -> list[tuple[Act, ...]]:
@@ -31,6 +33,9 @@ def _acts(chance: random.Random, numbers: range) -> list[tuple[Act, ...]]:
         made.append((SayOtherwise(number=1, when=when(chance)),))
     if chance.random() < 0.25:
         made.append((Withdraw(number=chance.choice(numbers), when=chance.choice(("now", "answering", "working"))),))
+    if chance.random() < 0.25:
+        late = Say(number=REGRETTED, when=chance.choice(("answering", "working")), rest="Or rather not.")
+        made.append((late, Withdraw(number=REGRETTED, when="now")))
     if chance.random() < 0.25:
         made.append((Stop(when=chance.choice(("now", "answering", "working"))),))
     if chance.random() < 0.2:
