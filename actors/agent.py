@@ -6,7 +6,7 @@ and a lost or doubled doorbell changes nothing.
 
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Protocol, assert_never
 
 import attrs
@@ -28,8 +28,8 @@ EVERYWHERE = 0
 class Means(steps.Means, Protocol):
     """What an agent works with."""
 
-    async def halt_workers(self, run: int) -> None:
-        """Stop the work of the workers that a run set to work; what becomes of them is committed with its end."""
+    def halted_workers(self, run: int) -> AbstractAsyncContextManager[None]:
+        """For the end of a run: its workers do nothing, and then what became of them is committed; or they go on."""
         ...
 
 
@@ -161,9 +161,9 @@ class AgentActor:
                     label = work.conversing.transcript.label
                 work.scope.cancel()
                 await work.ended.wait()
-            await means.halt_workers(message.run)
-            self._kept.pop(conversation, None)
-            message.reply.send(await means.store.ask(ending(means, self.name, message, flight, label)))
+            async with means.halted_workers(message.run):
+                self._kept.pop(conversation, None)
+                message.reply.send(await means.store.ask(ending(means, self.name, message, flight, label)))
         finally:
             self._stopping.discard(conversation)
         self._look(nursery, conversation)

@@ -6,7 +6,8 @@ and handed over in one commit, by the call that waits for it or else by the acto
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Protocol, assert_never
 
@@ -42,7 +43,12 @@ class Look:
     key: int
 
 
-WorkerMessage = Look | StopRun
+@attrs.frozen
+class GoOn:
+    """What it was halted for did not happen: its work goes on if it isn't over."""
+
+
+WorkerMessage = Look | StopRun | GoOn
 
 
 class Means(steps.Means, Protocol):
@@ -73,12 +79,10 @@ class WorkerActor:
 
     async def run(self, *, task_status: "trio.TaskStatus[None]" = trio.TASK_STATUS_IGNORED) -> None:
         """Work until what came of it is handed over, or the mailbox is closed. Raises StorageError."""
-        if self._left.is_set():  # another life
-            self._scope, self._left = trio.CancelScope(), trio.Event()
         with self.mailbox:
             task_status.started()
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._work)
+                self._begin(nursery)
                 nursery.start_soon(self._time_out)
                 async for message in self.mailbox:
                     match message:
@@ -87,6 +91,9 @@ class WorkerActor:
                                 break
                         case StopRun():
                             await self._stop(message)
+                        case GoOn():
+                            if self._left.is_set() and not self.over.is_set():
+                                self._begin(nursery)
                         case _:
                             assert_never(message)
                 nursery.cancel_scope.cancel()
@@ -102,6 +109,11 @@ class WorkerActor:
         return await self.mailbox.ask(
             lambda reply: StopRun(run, self.id, reason, reply), timeout_seconds=timeout_seconds
         )
+
+    def _begin(self, nursery: trio.Nursery) -> None:
+        if self._left.is_set():  # another life, or one that was halted for nothing
+            self._scope, self._left = trio.CancelScope(), trio.Event()
+        nursery.start_soon(self._work)
 
     async def halt(self) -> None:
         """Stop its work, and wait until nothing of it goes on. What becomes of its run is for others to commit."""
@@ -223,12 +235,19 @@ class Workers:
         for worker in await self._means.store.ask(workers.AtWork()):
             await self._ensure(worker)
 
-    async def halt(self, run: int) -> None:
-        """Stop the work of those that a run set to work."""
-        async with trio.open_nursery() as nursery:
-            for actor in self._actors.values():
-                if actor.worker.run == run:
+    @asynccontextmanager
+    async def halted(self, run: int) -> AsyncIterator[None]:
+        """While the block ends a run, those that it set to work do nothing. Whose work goes on all the same goes on."""
+        actors = [actor for actor in self._actors.values() if actor.worker.run == run]
+        try:
+            async with trio.open_nursery() as nursery:
+                for actor in actors:
                     nursery.start_soon(actor.halt)
+            yield
+        finally:
+            for actor in actors:
+                with suppress(MailboxError):  # it has ended
+                    actor.mailbox.post(GoOn())
 
     async def answer(self, context: ToolContext, task: str) -> tuple[Worker, Answer]:
         """Have the worker of a call do a task, and wait until it has. Raises ToolFailed if it may have none."""

@@ -5,6 +5,7 @@ One rule: it is built anew at each opening from the database alone. When the sto
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from zoneinfo import ZoneInfo
 
@@ -157,9 +158,9 @@ class House:
         """The push that tells of a question; `again`: a second time."""
         return self.pushes.question(question, card(question, self.zone).text, self.clock.now(), again=again)
 
-    async def halt_workers(self, run: int) -> None:
-        """Stop the work of those that a run set to work."""
-        await self.workers.halt(run)
+    def halted_workers(self, run: int) -> AbstractAsyncContextManager[None]:
+        """Those that a run set to work do nothing while the block ends it."""
+        return self.workers.halted(run)
 
     async def equip_workers(self) -> None:
         """Find out whether there is a sandbox that can be used. It is tried once."""

@@ -163,6 +163,27 @@ async def test_stopping_a_run_stops_the_workers_that_it_went_on_without(database
         assert len(await it.runs()) == 1
 
 
+async def test_stopping_a_run_that_is_over_leaves_the_workers_that_it_went_on_without_at_work(
+    database_url: str,
+) -> None:
+    gate = Gate()
+    async with inside(database_url) as it:
+        cast = Cast().play(it.api)
+        cast.says(answer(delegate("Owls: count them")), say("They are being counted."), say("Three owls."))
+        cast.does("Owls:", say("One", gate, "."), say("Three."))
+        await it.say("Count the owls")
+        await gate.reached.wait()
+        await it.say("Are you there?")
+        (run,) = await it.settled(1)
+        actor = it.house.agent(MAIN_AGENT)
+        assert actor is not None
+        stopped = await actor.stop(run.id, it.home, "Stopped by you.", 5)
+        assert stopped is not None and stopped.state == "done"
+        assert [run.state for run in await it.settled(2)] == ["done", "done"]
+        assert (await it.said())[-1] == "Three owls."
+        assert [run.state for run in await worker_runs(it)] == ["done"] and await nobody_at_work(it)
+
+
 async def test_a_stopped_worker_says_so_to_the_run_that_waits(database_url: str) -> None:
     gate = Gate()
     async with inside(database_url) as it:
