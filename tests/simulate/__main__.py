@@ -106,7 +106,7 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=300)
     parser.add_argument("--processes", type=int, default=20)
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1)
+    parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 1), help="most of their time they wait")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     asked = options.schedules + options.processes
