@@ -205,7 +205,8 @@ class Bubblewrap:
     async def _let_out(self, command: _Command) -> None:
         """Serve the way out, and let the command begin once it is there, or can't be had."""
         listener = await _open_door(command)
-        self.offline = None if listener is not None else "this machine doesn't let its network be joined."
+        if listener is None and not self._probed:  # later it says nothing of the machine: that command had ended
+            self.offline = "this machine doesn't let its network be joined."
         try:
             with suppress(trio.BrokenResourceError):
                 await command.gate.send_all(b"\n")
