@@ -69,6 +69,8 @@ class Config:
     """Where workers run commands: bubblewrap, vercel or none."""
     vercel: Account | None
     """Whose hosted sandboxes; there is one if they are chosen."""
+    platform: str | None
+    """What lends it credentials and its database with each request: netlify; None: nothing does."""
     generation: str
     limits: Limits
 
@@ -88,12 +90,15 @@ class Config:
     @property
     def embedded(self) -> bool:
         """Whether the database is the embedded one."""
-        return self.database_url is None
+        return self.database_url is None and self.platform is None
 
     @property
     def practice(self) -> bool:
-        """Whether there is neither a key nor a model of one's own, so that the practice model answers."""
-        return self.api_key is None and self.base_url is None
+        """Whether there is neither a key nor a model of one's own, so that the practice model answers.
+
+        On a platform it answers as long as no request has brought a key.
+        """
+        return self.api_key is None and self.base_url is None and self.platform is None
 
     @property
     def token_file(self) -> Path:
@@ -125,6 +130,7 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
         wake_token=reading.token("DREAMWALKER_WAKE_TOKEN"),
         sandbox=(sandbox := reading.choice("DREAMWALKER_SANDBOX", _SANDBOXES, "bubblewrap")),
         vercel=reading.vercel("DREAMWALKER_VERCEL") if sandbox == "vercel" else None,
+        platform=reading.choice("DREAMWALKER_PLATFORM", {"netlify": "netlify"}, None),
         generation=reading.text("DREAMWALKER_GENERATION") or "0",
         limits=reading.limits(),
     )

@@ -17,10 +17,11 @@ import trio
 from actors.clock import Clock, SystemClock
 from actors.store import StoreSettings
 from actors.supervisor import unwrap
+from netlify.gateway import Visit
 from storage import lease, migrate
 from storage.connection import Options, visit
-from storage.embedded import Embedded, EmbeddedError
-from storage.errors import CommitUnknown, LeaseHeld, LeaseLost, StorageError, StoreClosed, Unavailable
+from storage.embedded import Embedded
+from storage.errors import LeaseHeld, LeaseLost, StoreClosed, Unavailable
 from storage.waking import Found
 from tools.contract import Tool
 from tools.phone import Phone
@@ -30,25 +31,26 @@ from . import prices
 from .claude import Claude, Credentials, NewestCredentials
 from .config import Config
 from .house import Furnishing, House
+from .not_ready import NotReady, stopping, why_not
 from .ntfy import Ntfy, Topic
 from .sandboxes.chosen import sandbox_of
 from .shared import Shared
 from .turn import Turn
+from .visits import Visits
 
 log = logging.getLogger("dreamwalker.system")
 
 WARM_SECONDS = 1.0
 """How long a first request is waited for before the time is used to get ready."""
 
+PRACTICE_KEY = "practice-model-needs-no-key"
+
+NO_DATABASE = (
+    "No request has brought the address of a database. On Netlify it comes with each, once the site has Netlify "
+    "Database: the package @netlify/database in package.json provisions it."
+)
+
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
-
-
-class NotReady(Exception):
-    """The storage can't be opened now. The message says why, in the owner's words."""
-
-    def __init__(self, message: str, *, retry_after_seconds: float) -> None:
-        super().__init__(message)
-        self.retry_after_seconds = retry_after_seconds
 
 
 class System:
@@ -65,6 +67,7 @@ class System:
     ) -> None:
         self.config, self.clock = config, clock
         self.credentials, self._claude, self._phone = credentials, claude, phone
+        self.visits = Visits(config, credentials)
         self._more_tools = more_tools
         self._sandbox = sandbox_of(config)
         self.house: House | None = None
@@ -74,6 +77,7 @@ class System:
         self._opened = trio.Event()
         self.stopping = trio.Event()
         self._nursery: trio.Nursery
+        self._living = trio.CancelScope()
         self._opening: Shared[House] | None = None
         self._waking: Shared[Found] | None = None
         self._visited_at = float("-inf")
@@ -86,24 +90,44 @@ class System:
         """The open house, opened first if it isn't. Raises NotReady. A caller that is cancelled cuts nothing short."""
         self._visited_at = time.monotonic()
         if self.stopping.is_set():
-            raise _stopping()
+            raise stopping()
+        if self.visits.withdrawn:
+            raise NotReady("The site shows another deploy.", retry_after_seconds=60.0)
         if self.house is not None:
             return self.house
         if self._opening is None:
-            self._opening = Shared(self._open, _stopping)
+            self._opening = Shared(self._open, stopping)
             self._nursery.start_soon(self._opening.run)
-        return await self._opening.result()
+        with trio.move_on_after(self.config.limits.opening_seconds):
+            return await self._opening.result()
+        raise NotReady("The storage is still being opened.", retry_after_seconds=2.0)
+
+    async def visit(self, visit: Visit) -> None:
+        """Keep what the platform lent with a request. On a deploy that the site does not show any more, close."""
+        if self.visits.take(visit) and self.house is not None:
+            self.house.nudge()
+        if self.visits.withdrawn:
+            self._living.cancel()
+        elif self.credentials.current is None:
+            practice = await _practice(self._nursery)
+            if self.credentials.current is None and self.credentials.seen(practice) and self.house is not None:
+                self.house.nudge()
 
     async def wake(self) -> Found | None:
         """Open what is closed and set going what is due or waits: what was found, None if that takes longer than
         anyone should wait for it; it goes on then. Many at once are one. Raises NotReady and StorageError.
         """
         if self._waking is None:
-            self._waking = Shared(self._wake, _stopping)
+            self._waking = Shared(self._wake, stopping)
             self._nursery.start_soon(self._waking.run)
         with trio.move_on_after(self.config.limits.wake_seconds):
             return await self._waking.result()
         return None
+
+    @property
+    def practice(self) -> bool:
+        """Whether the practice model answers."""
+        return self.credentials.current is not None and self.credentials.current.api_key == PRACTICE_KEY
 
     @property
     def state(self) -> str:
@@ -113,7 +137,7 @@ class System:
     @property
     def redactor(self) -> Redactor:
         """Takes the secrets that this process holds now out of text."""
-        secrets = self.config.secrets()
+        secrets = self.config.secrets() | self.visits.secrets()
         if (held := self.credentials.current) is not None:
             secrets["MODEL KEY"] = held.api_key
         if self._redactor is None or self._redactor[0] != secrets:
@@ -143,7 +167,7 @@ class System:
             await self._turn.come()
             self.house = await self._nursery.start(self._keep)
         except Exception as error:
-            raise _not_ready(unwrap(error), self.config.limits.look_seconds) from error
+            raise why_not(unwrap(error), self.config.limits.look_seconds) from error
         finally:
             self._opening = None
         return self.house
@@ -158,6 +182,7 @@ class System:
         """Run one house to its end."""
         house = House(await self._furnishing(), formerly=self._held_as)
         up = False
+        self._living = trio.CancelScope()
 
         def opened(house: House) -> None:
             nonlocal up
@@ -166,7 +191,10 @@ class System:
             task_status.started(house)
 
         try:
-            await house.run(_Status(opened))
+            with self._living:
+                await house.run(_Status(opened))
+            if not up:
+                raise StoreClosed("The site shows another deploy by now.")
         except Exception as raised:
             error = unwrap(raised)
             self.fenced = self.fenced or isinstance(error, LeaseLost | LeaseHeld)
@@ -210,7 +238,7 @@ class System:
     async def _furnishing(self) -> Furnishing:
         config, limits = self.config, self.config.limits
         options = await self._options()
-        if config.generation == "0":  # a database of one's own; the platform applies the files itself
+        if config.platform is None and config.generation == "0":  # a database of one's own
             await self.migrate()
         migrations = migrate.read_migrations(MIGRATIONS)
 
@@ -235,10 +263,13 @@ class System:
         )
 
     async def _options(self) -> Options:
-        url, limits = self.config.database_url or await self._embedded_url(), self.config.limits
+        url = await self._embedded_url() if self.config.embedded else ""
+        visits, limits = self.visits, self.config.limits
+        if not url and visits.database_url is None:
+            raise Unavailable(NO_DATABASE)
         return Options(
-            dsn=lambda: url,
-            generation=self.config.generation,
+            dsn=lambda: url or visits.database_url or "",
+            generation=visits.generation,
             lease_seconds=limits.lease_seconds,
             reach_seconds=limits.reach_seconds,
             statement_seconds=limits.statement_seconds,
@@ -286,7 +317,8 @@ async def start(
         system = System(config, clock or SystemClock(), credentials, claude, phone, more_tools)
         try:
             async with trio.open_nursery() as nursery:
-                credentials.seen(await _first_credentials(config, nursery))
+                if config.platform is None:
+                    credentials.seen(await _practice(nursery) if config.practice else _own_credentials(config))
                 system.settle_in(nursery)
                 try:
                     yield system
@@ -311,29 +343,12 @@ async def _phone(config: Config) -> AsyncIterator[Phone | None]:
         yield phone
 
 
-async def _first_credentials(config: Config, nursery: trio.Nursery) -> Credentials:
-    if not config.practice:
-        return Credentials(api_key=config.api_key or "no-key-was-given", base_url=config.base_url)
+def _own_credentials(config: Config) -> Credentials:
+    return Credentials(api_key=config.api_key or "no-key-was-given", base_url=config.base_url)
+
+
+async def _practice(nursery: trio.Nursery) -> Credentials:
+    """Start the practice model in a nursery."""
     from .practice import serve_practice
 
-    url = await nursery.start(serve_practice)
-    return Credentials(api_key="practice-model-needs-no-key", base_url=url)
-
-
-def _stopping() -> NotReady:
-    return NotReady("dreamwalker is stopping.", retry_after_seconds=2.0)
-
-
-def _not_ready(error: BaseException, look_seconds: float) -> NotReady:
-    match error:
-        case LeaseHeld():  # soon: whoever asks again may meet the other instance, or find that it has gone
-            return NotReady(
-                "Another instance of dreamwalker is at work on this database.",
-                retry_after_seconds=max(min(error.seconds, look_seconds), 1.0),
-            )
-        case Unavailable() | CommitUnknown() | LeaseLost() | StoreClosed() | EmbeddedError():
-            return NotReady(str(error), retry_after_seconds=5.0)
-        case StorageError():
-            return NotReady(str(error), retry_after_seconds=30.0)
-    log.error("opening failed", exc_info=error)
-    return NotReady(f"The storage could not be opened ({type(error).__name__}: {error}).", retry_after_seconds=30.0)
+    return Credentials(api_key=PRACTICE_KEY, base_url=await nursery.start(serve_practice))

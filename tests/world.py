@@ -111,6 +111,10 @@ class Events:
         return part
 
 
+CARRIED = ("authorization", "x-dreamwalker-visit")
+"""What a live stream is asked for with, of what the client sends with each request."""
+
+
 @attrs.define(kw_only=True)
 class World:
     """A running dreamwalker, from outside (`url`, `token`, `client`) and from inside (`system`, `api`)."""
@@ -157,7 +161,8 @@ class World:
         query = "" if start_no is None else f"?from={start_no}"
         async with await self.connect() as wire:
             events = Events(wire)
-            await events.open(f"/api/agents/dreamwalker/stream{query}", {"Authorization": f"Bearer {self.token}"})
+            kept = {name: self.client.headers[name] for name in CARRIED if name in self.client.headers}
+            await events.open(f"/api/agents/dreamwalker/stream{query}", kept)
             yield events
 
     async def connect(self) -> trio.SocketStream:

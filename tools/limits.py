@@ -172,6 +172,8 @@ class Limits:
     """Between two signs of life of a live stream."""
     page_entries: int = 200
     """Entries, runs or notes of one page of a list."""
+    opening_seconds: float = 15.0
+    """How long a request waits for the storage to be opened; a platform gives one up that has no answer after 20 s."""
     wake_seconds: float = 1.5
     """How long whoever wakes it waits for what was found; what was begun goes on without him."""
     streams: int = 50

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from dreamwalker.system import System
+from netlify import gateway
 
 from . import (
     agents,
@@ -23,6 +24,7 @@ from . import (
     messages,
     notes,
     openapi,
+    platform,
     pushes,
     questions,
     reminders,
@@ -36,6 +38,7 @@ from . import (
 from .auth import Headers, Token, carries
 from .door import Door
 from .endpoint import AnyEndpoint, Asked, Doors, Endpoint, Nothing, dispatch
+from .errors import Refused
 
 
 async def read_openapi(asked: Asked[Nothing, Nothing, Nothing]) -> Response:
@@ -58,6 +61,7 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
     *spend.ENDPOINTS,
     *settings.ENDPOINTS,
     *wake.ENDPOINTS,
+    *platform.ENDPOINTS,
     Endpoint(method="GET", route="/api/openapi.json", says="This document.", handle=read_openapi),
 )
 
@@ -74,8 +78,14 @@ def make_app(system: System) -> Starlette:
     def wakes(headers: Headers) -> bool:
         return carries(headers, wake_token)
 
+    async def visit(headers: Headers) -> None:
+        await system.visit(gateway.read(headers))
+        if system.visits.withdrawn:
+            raise Refused(410, "The site shows another deploy than this one, which does nothing any more.")
+
     door = Middleware(
         Door,
+        visit=visit if system.config.platform is not None else None,
         token=doors.token,
         names=system.config.hosts,
         public=public,

@@ -4,7 +4,7 @@ One rule: a request that is refused is still heard out, within bounds, since a c
 does not read the answer.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import trio
 from starlette.routing import compile_path
@@ -29,19 +29,21 @@ class Door:
     """Judges host and token, and turns whatever is raised into an answer.
 
     `names` are the host names it answers to beside the local ones; `public`, the routes without a token; `keys`, the
-    paths that something else than the token opens too; `redact` takes secrets out of what errors say.
+    paths that something else than the token opens too; `redact` takes secrets out of what errors say. `visit` takes
+    in what a platform lends with each request, and refuses those of a deploy that the site does not show.
     """
 
     def __init__(
         self,
         app: ASGIApp,
         token: Token,
+        visit: Callable[[Headers], Awaitable[None]] | None,
         names: Iterable[str],
         public: Iterable[str],
         keys: Mapping[str, Callable[[Headers], bool]],
         redact: Callable[[str], str],
     ) -> None:
-        self._app, self._token, self._redact = app, token, redact
+        self._app, self._token, self._redact, self._visit = app, token, redact, visit
         self._names, self._keys = frozenset(names), keys
         self._public = {route: compile_path(route)[0] for route in public}
 
@@ -57,6 +59,8 @@ class Door:
         path: str = scope["path"]
         route = next((route for route, pattern in self._public.items() if pattern.fullmatch(path)), None)
         try:
+            if self._visit is not None:
+                await self._visit(scope["headers"])
             judge_host(self._names, scope)
             if route is None and not (path in self._keys and self._keys[path](scope["headers"])):
                 judge_token(self._token, scope)

@@ -15,7 +15,8 @@ from starlette.responses import Response
 
 from actors.mailbox import MailboxError
 from actors.supervisor import unwrap
-from dreamwalker.system import NotReady
+from dreamwalker.not_ready import NotReady
+from netlify.gateway import BadVisit
 from storage.errors import CommitUnknown, LeaseLost, StoreBusy, StoreClosed, TookTooLong, Unavailable
 from storage.text import clean
 
@@ -27,6 +28,7 @@ CODES = {
     404: "not_found",
     405: "method_not_allowed",
     408: "timeout",
+    410: "withdrawn",
     413: "too_large",
     415: "unsupported",
     421: "misdirected",
@@ -90,6 +92,8 @@ def refusal(error: Exception, where: Where) -> Refused | None:
             return None
         case HTTPException():
             return _routing(error)
+        case BadVisit():
+            return Refused(400, str(error))
         case NotReady():
             return _later(str(error), error.retry_after_seconds, code="not_ready")
         case CommitUnknown():

@@ -40,7 +40,7 @@ async def status(asked: Asked[Nothing, Nothing, Nothing]) -> Status:
         state="awake",
         version=dreamwalker.__version__,
         model=config.model,
-        practice=config.practice,
+        practice=asked.doors.system.practice,
         commit_no=house.store.commit_no,
         home=dict(house.homes),
         zone=house.zone.key,

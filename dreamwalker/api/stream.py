@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from actors.live import InFlight, Watch
 from actors.supervisor import unwrap
 from dreamwalker.house import House
-from dreamwalker.system import NotReady
+from dreamwalker.not_ready import NotReady
 from storage.conversations import Changes, ChangesSince, LastSeq
 from storage.errors import StorageError
 from storage.text import clean

@@ -19,6 +19,7 @@ from actors.child import unwrap
 from .. import config as configuration
 from .. import logs, server, system
 from ..config import Config
+from ..not_ready import NotReady
 from . import local, tokens
 from .problems import Misconfigured, Problem, Unreachable
 from .terminal import remark, say
@@ -40,13 +41,16 @@ Ctrl-C stops it. `dreamwalker doctor` checks the environment variables that set 
 @click.option("--port", type=click.IntRange(0, 65535), help="On which port; 0 takes any that is free.")
 @click.option("--socket", metavar="PATH", type=click.Path(path_type=Path), help="Listen on a Unix socket instead.")
 @click.option("--attached", is_flag=True, hidden=True, help="End when stdin does.")
-def serve(host: str | None, port: int | None, socket: Path | None, attached: bool) -> None:
+@click.option("--ready-fd", type=int, hidden=True, help="Write a line to this descriptor once it listens.")
+def serve(host: str | None, port: int | None, socket: Path | None, attached: bool, ready_fd: int | None) -> None:
     """Run the server in this terminal."""
     config = configuration.read()
     config = attrs.evolve(
         config, host=config.host if host is None else host, port=config.port if port is None else port
     )
-    own_machine = config.generation == "0"
+    own_machine = config.platform is None and config.generation == "0"
+    if config.platform is not None and socket is None:
+        raise Misconfigured("DREAMWALKER_PLATFORM is set, so it listens on a private socket alone: give --socket PATH.")
     if own_machine:
         tokens.read_or_make(config)
         if (api := local.find(config)) is not None:
@@ -54,7 +58,7 @@ def serve(host: str | None, port: int | None, socket: Path | None, attached: boo
             raise Problem(f"dreamwalker runs on this machine already, at {api.base}.")
     elif config.token is None:
         raise Misconfigured("DREAMWALKER_TOKEN is not set. It is the token that clients must know, 32 bytes or more.")
-    serving = _Serving(config=config, socket=socket, attached=attached, own_machine=own_machine)
+    serving = _Serving(config=config, socket=socket, attached=attached, ready_fd=ready_fd, own_machine=own_machine)
     try:
         trio.run(serving.run)
     except Exception as error:
@@ -70,6 +74,7 @@ class _Serving:
     config: Config
     socket: Path | None
     attached: bool
+    ready_fd: int | None
     own_machine: bool
     failure: Problem | None = None
     """Why it could not start."""
@@ -102,6 +107,9 @@ class _Serving:
             self.failure = Problem(self._cannot_listen(error))
             return
         try:
+            if self.ready_fd is not None:
+                os.write(self.ready_fd, b"ready\n")
+                os.close(self.ready_fd)
             nursery.start_soon(running.warm)
             if self.own_machine:
                 await self._settle_in(running, addresses[0])
@@ -113,7 +121,7 @@ class _Serving:
         """Open the storage at once, and say that all is well."""
         try:
             await running.open()
-        except system.NotReady as error:
+        except NotReady as error:
             if self.config.embedded:  # nothing outside this machine could mend it
                 self.failure = Unreachable(str(error))
                 self._stop(running)

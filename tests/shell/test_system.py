@@ -10,7 +10,8 @@ import trio
 import trio.testing
 
 from dreamwalker.config import Config, read
-from dreamwalker.system import NotReady, start
+from dreamwalker.not_ready import NotReady
+from dreamwalker.system import start
 from storage.errors import LeaseLost, StorageError, StoreBusy
 from storage.operation import Commit
 from tests.proxy import CUT_AFTER, PASS, Action, Await, Door, Request, open_proxy

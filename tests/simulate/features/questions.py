@@ -47,7 +47,13 @@ EXITS = frozenset(
         "delegate",
     }
 )
-_UNDONE = (CHANGED, "Cut short by a restart", "Stopped by the owner", "The run ended before", "The tool failed unexpectedly")
+_UNDONE = (
+    CHANGED,
+    "Cut short by a restart",
+    "Stopped by the owner",
+    "The run ended before",
+    "The tool failed unexpectedly",
+)
 """How the result begins of what the owner said yes to and what was not done, or is not known to be."""
 _REFUSED = ("There is no", "is over", "is removed.", "is past: that was")
 """Words of a tool that can't do it any more, by the time that he says yes."""
