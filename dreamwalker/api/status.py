@@ -14,7 +14,8 @@ class Health(Shown, frozen=True):
 
 
 class Status(Shown, frozen=True):
-    """What this instance is. `practice`: the practice model answers; `home`: home conversations by agent.
+    """What this instance is. `practice`: the practice model answers; `home`: home conversations by agent;
+    `preview`: it is a deploy that works on a copy of the database.
 
     `pushes`: whether it pushes to a phone; `buttons`: whether what is pressed there reaches it.
     """
@@ -23,6 +24,7 @@ class Status(Shown, frozen=True):
     version: str
     model: str
     practice: bool
+    preview: bool
     commit_no: int
     home: dict[str, int]
     zone: str
@@ -41,6 +43,7 @@ async def status(asked: Asked[Nothing, Nothing, Nothing]) -> Status:
         version=dreamwalker.__version__,
         model=config.model,
         practice=asked.doors.system.practice,
+        preview=asked.doors.system.visits.deploy.preview,
         commit_no=house.store.commit_no,
         home=dict(house.homes),
         zone=house.zone.key,

@@ -18,7 +18,7 @@ from .problems import Problem, Unready
 from .reach import Lost, Server, follow, patiently
 from .screen import TerminalScreen
 from .slash import carry_out, parse
-from .telling import PRACTICE, body_of
+from .telling import PRACTICE, PREVIEW, body_of
 from .terminal import Json, one_line, remark, sendable
 from .view import View, status_of
 
@@ -80,6 +80,8 @@ class Session:
         self._view.say(f"dreamwalker {self._status['version']} · {model} · /help\n")
         if self._status["practice"]:
             self._view.say(PRACTICE + "\n")
+        if self._status["preview"]:
+            self._view.say(PREVIEW + "\n")
         entries = self._page["entries"]
         self._screen.remember(entry["text"] for entry in entries if entry["source"] == "owner" and entry["text"])
         self._view.open(self._page)

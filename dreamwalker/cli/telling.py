@@ -21,6 +21,8 @@ PRACTICE = (
     "Set ANTHROPIC_API_KEY to talk with Claude."
 )
 
+PREVIEW = "This is a preview: it works on a copy of your data, which is thrown away with it."
+
 ENDED = ("done", "failed", "stopped")
 """The states that a run ends in."""
 

@@ -120,7 +120,7 @@ function headersFor(request: IncomingMessage): OutgoingHttpHeaders {
   const passed = Object.entries(request.headersDistinct).filter(
     ([name]) => !HOP_BY_HOP.has(name) && !name.startsWith(PLATFORM_HEADERS) && name !== VISIT_HEADER,
   )
-  return { ...Object.fromEntries(passed), [VISIT_HEADER]: visit(request) }
+  return { ...Object.fromEntries(passed), host: request.headers.host, [VISIT_HEADER]: visit(request) }
 }
 
 /** Send a request on, and its answer back, as they come. */
@@ -136,7 +136,7 @@ async function pass(request: IncomingMessage, response: ServerResponse): Promise
   const { method, url } = request
   const onward = http.request({ socketPath: to.socket, agent: to.agent, method, path: url, headers }, (answer) => {
     response.writeHead(answer.statusCode!, answer.statusMessage, answer.headersDistinct as OutgoingHttpHeaders)
-    response.flushHeaders()
+    if (answer.headers['content-type']?.startsWith('text/event-stream')) response.flushHeaders() // it may be silent yet
     answer.pipe(response)
     answer.once('error', () => response.destroy())
   })
@@ -169,7 +169,13 @@ function stop(): Promise<void> {
 }
 
 // The platform takes this server over, with its port: it never listens by itself.
-export default http.createServer((request, response) => void pass(request, response))
+export default http.createServer((request, response) => {
+  pass(request, response).catch((error: unknown) => { // one request is lost, never the whole server
+    console.error('a request could not be passed on:', error)
+    if (response.headersSent) response.destroy()
+    else refuse(response, 'dreamwalker could not be asked; ask again in a moment.')
+  })
+})
 
 // Both ways in which the platform tells of its start and stop: a named export, and a list under a well-known symbol.
 export const shutdown = stop

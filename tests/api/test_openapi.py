@@ -113,6 +113,7 @@ async def _ask_about_time(ask: Callable[..., Awaitable[Any]]) -> None:
     await ask("POST", "/api/buttons/{token}", status=404)
     await ask("POST", "/api/wake")
     await ask("GET", "/api/wake")
+    await ask("GET", "/api/platform")
 
 
 async def test_every_event_of_the_stream_is_as_the_document_says(database_url: str) -> None:

@@ -10,33 +10,15 @@ from typing import Any
 import pytest
 import trio
 
-from netlify.gateway import HEADER, BadVisit, read
+from netlify.gateway import BadVisit, read
 from tests.messages_api import Gate, fail, say
+from tests.netlify.visits import HEADER, NEWER, header
 from tests.storage.harness import outside
 from tests.world import World, world
 
-NEWER = "66b0aaaa0123456789abcdef"
 OLDER = "66a0aaaa0123456789abcdef"
 ON_NETLIFY = {"platform": "netlify", "database_url": None, "api_key": None, "base_url": None}
 HOLDER = "SELECT holder FROM dreamwalker_lease"
-
-
-def header(
-    database_url: str | None = None,
-    model_url: str | None = None,
-    *,
-    key: str = "the-first-key-that-was-lent",
-    deploy: str = NEWER,
-    context: str = "production",
-    published: bool = True,
-) -> str:
-    """The header of one visit, as the entry writes it."""
-    visit: dict[str, Any] = {"deploy": {"id": deploy, "context": context, "published": published}}
-    if database_url is not None:
-        visit["database_url"] = database_url
-    if model_url is not None:
-        visit["model"] = {"api_key": key, "base_url": model_url}
-    return base64.b64encode(json.dumps(visit).encode()).decode()
 
 
 @asynccontextmanager
@@ -116,7 +98,7 @@ async def test_a_deploy_that_learns_that_the_site_shows_another_gives_the_lease_
 
 async def test_a_preview_works_though_the_site_shows_another(database_url: str) -> None:
     async with on_netlify(database_url, context="deploy-preview", published=False) as w:
-        assert (await w.get("/api/status"))["state"] == "awake"
+        assert (await w.get("/api/status"))["preview"] is True
         assert (await w.get("/api/platform"))["context"] == "deploy-preview"
 
 
