@@ -42,6 +42,7 @@ def environ_of(dsn: str, model_url: str, key: str, generation: str, ntfy: Ntfy) 
         "DREAMWALKER_TOKEN": TOKEN,
         "DREAMWALKER_GENERATION": generation,
         "DREAMWALKER_ZONE": "Europe/Vienna",
+        "DREAMWALKER_SANDBOX": "none",  # make workers tries it; here it would be probed in each life
         "ANTHROPIC_API_KEY": key,
         "ANTHROPIC_BASE_URL": model_url,
         "DREAMWALKER_NTFY_URL": ntfy.url,

@@ -29,7 +29,7 @@ from tests.simulate.databases import open_databases
 ROOT = Path(__file__).parent.parent.parent.parent
 ROOMS = ("dreamwalker", "actors", "tools", "storage", "netlify", "migrations", "tests")
 CATCH_SECONDS = 240
-SCHEDULES = 16
+SCHEDULES = 24
 """Schedules that the named injection gets to show it."""
 
 
