@@ -161,7 +161,7 @@ async def check(connection: Connection, migrations: Sequence[Migration]) -> tupl
         if migration.name not in applied:
             raise MigrationMissing(
                 f"The database lacks the migration {migration.name}.sql, which this version needs. "
-                "Run `dreamwalker migrate`."
+                "Run `dreamwalker migrate`, or where Netlify keeps the database `netlify database migrations apply`."
             )
     known = {migration.name for migration in migrations}
     return tuple(sorted(applied.keys() - known))
