@@ -5,7 +5,6 @@ One rule: a judge says in words what is wrong; no words, no violation.
 
 import itertools
 import json
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -195,7 +194,7 @@ def _requests(story: Story) -> Iterator[str]:
             if fresh < 0:
                 at = next(i for i, (a, b) in enumerate(zip(shown + [""] * len(before), before)) if a != b)
                 now = shown[at] if at < len(shown) else ""
-                same = len(os.path.commonprefix([before[at], now]))
+                same = next((i for i, (a, b) in enumerate(zip(before[at], now)) if a != b), len(now))
                 was, now = before[at][max(same - 40, 0) : same + 160], now[max(same - 40, 0) : same + 160]
                 yield f"a request does not go on where the one before it ended, at part {at}: {was!r} became {now!r}"
         last[which] = shown
