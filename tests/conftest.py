@@ -8,9 +8,13 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from storage.embedded import Embedded
 from tests.databases import fresh_database, make_migrated
+
+settings.register_profile("untimed", deadline=None)  # how long an example takes says how busy the machine is
+settings.load_profile("untimed")
 
 # A shell lets what it starts in the background ignore SIGINT, and each process that the tests start inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 import trio_asyncio
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage import lease
@@ -182,13 +182,11 @@ fragments = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(anything | fragments.map("".join))
 def test_taken_apart_and_put_together_again_it_is_the_same_text(text: str) -> None:
     assert "".join(piece.text for piece in pieces(text)) == text
 
 
-@settings(deadline=None)
 @given(st.lists(anything | fragments.map("".join), min_size=1, max_size=3), st.sampled_from("'\"E$-*"))
 def test_whatever_stands_inside_quotes_is_untouched(texts: list[str], quote: str) -> None:
     quoted = [_quoted(text, quote) for text in texts]

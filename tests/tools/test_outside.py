@@ -82,7 +82,7 @@ def test_secrets_are_taken_out_of_the_origin_too() -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_what_cannot_be_seen_never_hides_a_secret_that_cleaning_would_reveal(seed: int) -> None:
     chance = random.Random(seed)
     unseen = [chr(code) for code in range(0x3000) if is_gap(chr(code))] + ["\ud83d", "\ue000", "\U000e0041", "\ufe0f"]

@@ -39,7 +39,7 @@ def _marker(name: str) -> str:
 
 
 @given(NAMES, st.sampled_from(spell.FORMS), st.sampled_from(["none", *spell.ESCAPES, "mixed"]), SEEDS, CONTEXT, CONTEXT)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_secret_in_any_spelling_is_replaced_at_any_chunking(
     name: str, form: str, kind: str, seed: int, before: str, after: str
 ) -> None:
@@ -104,7 +104,7 @@ def test_white_space_inside_a_secret_may_be_any_but_not_none() -> None:
 
 
 @given(NAMES, st.sampled_from(spell.FORMS), SEEDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_lacks_a_character_at_either_end_is_left_alone(name: str, form: str, seed: int) -> None:
     chance = random.Random(seed)
     value = SECRETS[name].strip()
@@ -116,7 +116,7 @@ def test_what_lacks_a_character_at_either_end_is_left_alone(name: str, form: str
 
 
 @given(NAMES, st.sampled_from(spell.FORMS), SEEDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_differs_in_one_bit_is_left_alone(name: str, form: str, seed: int) -> None:
     chance = random.Random(seed)
     data = bytearray(SECRETS[name].strip().encode())
@@ -142,7 +142,7 @@ def test_the_corpus_of_ordinary_results_is_large() -> None:
 
 @pytest.mark.slow
 @given(SEEDS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_long_text_with_many_spellings_is_the_same_at_every_chunking(seed: int) -> None:
     chance = random.Random(seed)
     corpus = [text for text in clean_corpus() if len(text) < 3000]
