@@ -263,12 +263,12 @@ class System:
         )
 
     async def _options(self) -> Options:
-        url = await self._embedded_url() if self.config.embedded else ""
+        own = await self._embedded_url() if self.config.embedded else self.config.database_url
         visits, limits = self.visits, self.config.limits
-        if not url and visits.database_url is None:
+        if own is None and visits.database_url is None:
             raise Unavailable(NO_DATABASE)
         return Options(
-            dsn=lambda: url or visits.database_url or "",
+            dsn=lambda: own or visits.database_url or "",
             generation=visits.generation,
             lease_seconds=limits.lease_seconds,
             reach_seconds=limits.reach_seconds,

@@ -18,14 +18,14 @@ REMEMBERED = 4
 
 
 class Visits:
-    """What has come so far. `database_url` None: the embedded one, or on the platform that none has come yet."""
+    """What has come so far; `database_url` is None until a request brought one."""
 
     def __init__(self, config: Config, credentials: NewestCredentials) -> None:
         self._credentials = credentials
         self._on_platform = config.platform is not None
         self._generation = config.generation
         self._secrets: dict[str, list[str]] = {}
-        self.database_url = config.database_url
+        self.database_url: str | None = None
         self.deploy = Deploy()
         self.headers: tuple[str, ...] = ()
         self.count = 0

@@ -64,7 +64,7 @@ async def read_platform(asked: Asked[Nothing, Nothing, Nothing]) -> Ground:
         visits=visits.count,
         model=_lent(visits.rotations["model"], visits.newest_at["model"]),
         database=_lent(visits.rotations["database"], visits.newest_at["database"]),
-        host="embedded" if system.config.embedded else urlsplit(visits.database_url or "").hostname or "",
+        host="embedded" if system.config.embedded else _host(system.config.database_url or visits.database_url),
         drops=house.store.drops,
         up=round(time.monotonic() - STARTED_AT, 1),
         first_visit=None if visits.first_at is None else round(visits.first_at - STARTED_AT, 3),
@@ -75,6 +75,10 @@ async def read_platform(asked: Asked[Nothing, Nothing, Nothing]) -> Ground:
         headers=visits.headers,
         variables=tuple(sorted(os.environ)),
     )
+
+
+def _host(url: str | None) -> str:
+    return urlsplit(url or "").hostname or ""
 
 
 def _lent(rotations: int, newest_at: float) -> Lent:
