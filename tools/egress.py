@@ -4,8 +4,10 @@ One rule: a name is looked up once, every address it gives is judged, and the co
 Nothing but the open internet passes, and no setting changes that.
 
 The tables follow IANA's special-purpose address registries (RFC 6890 and its updates); what these call globally
-reachable but belongs to protocols that translate or relay is refused too. In IPv6 only what is handed out to the open
-internet, 2000::/3, passes at all.
+reachable but belongs to protocols that relay is refused too. In IPv6 only what is handed out to the open internet,
+2000::/3, passes at all. An address that stands for one of IPv4 is judged by that one: where a network has nothing but
+IPv6, 64:ff9b::/96 is the way to the rest of the internet, so it passes when what it stands for does. Tunnels (6to4,
+Teredo) never do.
 """
 
 import ipaddress
@@ -38,13 +40,25 @@ _IPV4 = {
     "240.0.0.0/4": "reserved",
 }
 _IPV6 = {
-    "2001::/23": "protocol assignments, Teredo among them",
+    "2001::/23": "protocol assignments",
     "2001:db8::/32": "documentation",
-    "2002::/16": "a translation of IPv4",
     "2620:4f:8000::/48": "a relay of name servers",
     "3fff::/20": "documentation",
 }
 _IPV6_OPEN = "2000::/3"
+_MAPPED = {
+    "::ffff:0:0/96": "IPv4 in the clothes of IPv6",
+    "64:ff9b::/96": "a translation of IPv4",
+}
+"""Prefixes whose last four bytes are an IPv4 address, to which a connection really goes."""
+_TUNNELS = {
+    "::/96": "IPv4 in the clothes of IPv6",
+    "::ffff:0:0:0/96": "a translation of IPv4",
+    "64:ff9b:1::/48": "a translation of IPv4 of this very network",
+    "2001::/32": "a tunnel, Teredo",
+    "2002::/16": "a tunnel, 6to4",
+}
+"""Prefixes that stand for IPv4 addresses too, and never pass: who relays them is anybody's guess."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -61,8 +75,9 @@ class EgressFailed(Exception):
 
 
 @cache
-def _tables() -> tuple[tuple[Network, str], ...]:
-    return tuple((ipaddress.ip_network(net), what) for net, what in (_IPV4 | _IPV6).items())
+def _nets(table: str) -> tuple[tuple[Network, str], ...]:
+    tables = {"closed": _IPV4 | _IPV6, "mapped": _MAPPED, "tunnels": _TUNNELS}
+    return tuple((ipaddress.ip_network(net), what) for net, what in tables[table].items())
 
 
 def judge(text: str) -> str | None:
@@ -74,12 +89,24 @@ def judge(text: str) -> str | None:
     if isinstance(address, ipaddress.IPv6Address):
         if address.scope_id is not None:
             return "the local link"
+        if (what := _within(address, "mapped")) is not None:
+            inside = judge(str(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)))
+            return None if inside is None else f"{inside}, as {what}"
+        if address.is_loopback or address.is_unspecified:
+            return "this machine"
+        if (what := _within(address, "tunnels")) is not None:
+            return what
         if address not in ipaddress.ip_network(_IPV6_OPEN):
             return "not on the open internet"
-    for network, what in _tables():
-        if address.version == network.version and address in network:
-            return what
+    if (what := _within(address, "closed")) is not None:
+        return what
     return "this machine" if _is_own(address) else None
+
+
+def _within(address: Address, table: str) -> str | None:
+    """What the table says of the first network that holds an address; None if none does."""
+    nets = _nets(table)
+    return next((what for net, what in nets if net.version == address.version and address in net), None)
 
 
 def _is_own(address: Address) -> bool:

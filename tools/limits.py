@@ -85,6 +85,32 @@ class Limits:
     connect_seconds: float = 15.0
     """How long looking up a name, or connecting to an address, may take."""
 
+    # -- the web
+    page_characters: int = 40_000
+    """What one fetch gives of a page's text; it says how to read on."""
+    page_bytes: int = 5_000_000
+    """What is read of a page, unpacked; what follows is left, and that is said."""
+    page_wire_bytes: int = 5_000_000
+    """What is taken in for a page, as it comes."""
+    page_head_bytes: int = 65_536
+    """The status and headers of an answer, with all that comes before them."""
+    page_redirects: int = 5
+    """Redirects that are followed, each judged anew."""
+    fetch_seconds: float = 15.0
+    """One deadline for all of a fetch: looking up, connecting, redirects, taking in, reading."""
+    pages_at_once: int = 3
+    """Pages that are made text of at one time; more wait, within their deadline."""
+    reader_seconds: int = 6
+    """What a process that makes text of a page may compute, and take."""
+    reader_memory_bytes: int = 120_000_000
+    """What it may hold beside its programs: with these it stays below 150 MB."""
+    search_seconds: float = 60.0
+    """How long one search of the web may take."""
+    search_tokens: int = 2_048
+    """max_tokens of such a search: a few lines on what was found."""
+    search_query_characters: int = 400
+    """One query. Longer ones find nothing."""
+
     # -- questions
     question_seconds: float = 7 * 86_400.0
     """How long the owner may take to answer. Later means no."""

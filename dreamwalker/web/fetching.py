@@ -1,0 +1,174 @@
+"""Fetching: requests, redirects and bounds, up to the bytes of a page.
+
+One rule: every hop is a request of its own, with nothing in it but an address, over a connection that was judged for it;
+one deadline stands over all of them, and every failure has its fixed sentence.
+"""
+
+import re
+import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import attrs
+import h11
+import httpcore2
+import trio
+
+from tools.egress import Egress
+from tools.fetch_url import FetchFailed
+from tools.limits import Limits
+from tools.web_address import BadAddress, WebAddress
+
+from .inflate import ACCEPTED, BadPacking, Inflate
+from .wire import Allowance, TooMuch, Wire
+
+_HEADERS = (
+    (b"Accept", b"text/html, application/xhtml+xml, application/pdf, application/json, text/*;q=0.9, */*;q=0.5"),
+    (b"Accept-Encoding", ACCEPTED.encode()),
+    (b"Accept-Language", b"en, *;q=0.5"),  # never the owner's own: a worker's page must not tell where he lives
+    (b"User-Agent", b"Mozilla/5.0 (compatible; dreamwalker)"),
+    (b"Connection", b"close"),
+)
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_STATUS = {
+    400: "it could not make sense of the request",
+    401: "it wants somebody to sign in",
+    403: "it does not let this be read",
+    404: "there is no such page",
+    410: "the page is gone",
+    429: "it was asked too often",
+    451: "it may not show this page",
+    500: "it failed",
+    503: "it can't answer just now",
+}
+_READABLE = re.compile(r"text/.+|application/(?:.+\+)?(?:json|xml|xhtml\+xml)|application/(?:x-)?(?:javascript|ndjson|yaml)")
+_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
+
+
+@attrs.frozen(kw_only=True)
+class Fetched:
+    """The bytes of a page. `kind` is "html", "pdf" or "text"; `charset` is what its header says, "" if nothing."""
+
+    address: WebAddress
+    kind: str
+    charset: str
+    body: bytes
+    cut: bool
+
+
+async def fetch(address: WebAddress, egress: Egress, limits: Limits, trusted: Callable[[], Awaitable[ssl.SSLContext]]) -> Fetched:
+    """The bytes that an address leads to. Raises FetchFailed, EgressRefused, EgressFailed."""
+    for hop in range(limits.page_redirects + 1):
+        context = await trusted() if address.scheme == "https" else None
+        found = await _hop(address, egress, limits, context)
+        if isinstance(found, Fetched):
+            return found
+        try:
+            address = address.leading_to(found)
+        except BadAddress as bad:
+            raise FetchFailed(f"It leads on to another address, which is not followed. {bad}") from None
+    raise FetchFailed(f"It leads on to other addresses, more than {limits.page_redirects} times.")
+
+
+async def _hop(address: WebAddress, egress: Egress, limits: Limits, context: ssl.SSLContext | None) -> Fetched | str:
+    """What one request gives: a page, or where it leads. Raises FetchFailed, EgressRefused, EgressFailed."""
+    allowance = Allowance(limits.page_head_bytes)
+    try:
+        async with AsyncExitStack() as stack:
+            pool = await stack.enter_async_context(
+                httpcore2.AsyncConnectionPool(
+                    ssl_context=context, network_backend=Wire(egress, allowance.take), max_keepalive_connections=0
+                )
+            )
+            headers = [(b"Host", address.authority.encode()), *_HEADERS]
+            response = await stack.enter_async_context(pool.stream("GET", _url(address), headers=headers))
+            if response.status in _REDIRECTS and (location := _header(response, b"location")):
+                return location
+            if response.status != 200:
+                why = _STATUS.get(response.status, "it has no page for this")
+                raise FetchFailed(f"The server answers {response.status}: {why}.")
+            allowance.left_bytes = limits.page_wire_bytes
+            return await _page(address, response, limits)
+    except TooMuch:
+        raise FetchFailed("The server sends more headers than any page needs.") from None
+    except httpcore2.ConnectError as error:
+        raise FetchFailed(_no_tls(error)) from None
+    except httpcore2.LocalProtocolError:
+        raise FetchFailed("That address can't be asked for.") from None
+    except (httpcore2.NetworkError, httpcore2.ProtocolError, h11.ProtocolError):
+        raise FetchFailed("The connection broke off, or what came over it is no answer of a web server.") from None
+
+
+def _url(address: WebAddress) -> httpcore2.URL:
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    return httpcore2.URL(
+        scheme=address.scheme.encode(), host=host.encode(), port=address.port, target=address.target.encode()
+    )
+
+
+async def _page(address: WebAddress, response: httpcore2.Response, limits: Limits) -> Fetched:
+    content_type = _header(response, b"content-type").lower()
+    media = content_type.partition(";")[0].strip()
+    charset = _CHARSET.search(content_type)
+    try:
+        unpack = Inflate(_header(response, b"content-encoding"))
+        body, cut = await _body(response, unpack, limits.page_bytes, media)
+    except BadPacking:
+        raise FetchFailed("The page is packed in a way that was not asked for, or badly.") from None
+    kind = _kind(media, body)
+    if kind == "pdf" and cut:
+        raise FetchFailed(f"It is a PDF of more than {limits.page_bytes // 1_000_000} MB, which is too long to be read.")
+    return Fetched(address=address, kind=kind, charset=charset[1] if charset else "", body=body, cut=cut)
+
+
+async def _body(response: httpcore2.Response, unpack: Inflate, most_bytes: int, media: str) -> tuple[bytes, bool]:
+    """The unpacked body, or its beginning, and whether it was longer than that."""
+    body = bytearray()
+    try:
+        async for data in response.aiter_stream():
+            for piece in unpack.feed(data):
+                if not body and piece:
+                    _kind(media, piece)  # nobody waits for a film that can't be read
+                body += piece[: most_bytes - len(body)]
+                if len(piece) and len(body) >= most_bytes:
+                    return bytes(body), True
+                await trio.lowlevel.checkpoint()
+    except TooMuch:
+        return bytes(body), True
+    return bytes(body), False
+
+
+def _kind(media: str, body: bytes) -> str:
+    """What a page is, by what its header says, or, if that is nothing, by how it begins. Raises FetchFailed."""
+    beginning = body[:1024].lstrip(b"\xef\xbb\xbf\t\n\x0c\r ").lower()
+    if media == "application/pdf" or beginning.startswith(b"%pdf-"):
+        return "pdf"
+    if media in ("text/html", "application/xhtml+xml"):
+        return "html"
+    if _READABLE.fullmatch(media):
+        return "text"
+    if not _TYPE.fullmatch(media) or media in ("application/octet-stream", "application/x-unknown", "unknown/unknown"):
+        looks = (b"<!doctype html", b"<html", b"<head", b"<body")
+        return "html" if beginning.startswith(looks) else "text"
+    what = media.partition("/")[0]
+    named = f"It is {_NAMED[what]}" if what in _NAMED else "What is there is no page, text, JSON or PDF"
+    raise FetchFailed(f"{named}, which can't be read as text.")
+
+
+_NAMED = {"image": "a picture", "video": "a film", "audio": "a sound", "font": "a font"}
+
+
+def _header(response: httpcore2.Response, name: bytes) -> str:
+    """The first header of a name; "" if there is none."""
+    value = next((value for key, value in response.headers if key.lower() == name), b"")
+    try:
+        return value.decode().strip()
+    except UnicodeDecodeError:
+        return value.decode("latin-1").strip()
+
+
+def _no_tls(error: httpcore2.ConnectError) -> str:
+    if isinstance(error.__cause__, ssl.SSLCertVerificationError):
+        return "The host can't show that it is the one it says: its certificate is not valid."
+    return "The host does not speak TLS as it should."

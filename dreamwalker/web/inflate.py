@@ -1,0 +1,51 @@
+"""Unpacking what comes packed, in small steps, and never more than is allowed.
+
+One rule: how much comes out is bounded before it comes out, not looked at afterwards.
+"""
+
+import zlib
+from collections.abc import Iterator
+
+STEP_BYTES = 65_536
+_GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
+ACCEPTED = "gzip, deflate"
+"""What is asked for: both can be unpacked in bounded steps by Python's own library."""
+
+
+class BadPacking(Exception):
+    """What came is not packed as it says."""
+
+
+class Inflate:
+    """Unpacks one of the accepted encodings, or passes on what is not packed. Raises BadPacking for any other."""
+
+    def __init__(self, encoding: str) -> None:
+        names = [name for name in encoding.lower().replace(" ", "").split(",") if name not in ("", "identity")]
+        if len(names) > 1 or not {"gzip", "x-gzip", "deflate"}.issuperset(names):
+            raise BadPacking  # more than once, or what nobody asked for
+        self._plain, self._gzip = not names, names != ["deflate"]
+        self._inflating: zlib._Decompress | None = None
+        self._over = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """What comes out of the next piece, step by step. Raises BadPacking."""
+        if self._plain:
+            yield data
+            return
+        while data and not self._over:
+            if self._inflating is None:
+                self._inflating = zlib.decompressobj(_GZIP if self._gzip else _wrapping(data))
+            try:
+                out = self._inflating.decompress(data, STEP_BYTES)
+            except zlib.error:
+                raise BadPacking from None
+            yield out
+            data = self._inflating.unconsumed_tail
+            if self._inflating.eof:
+                data, self._inflating = self._inflating.unused_data, None
+                self._over = not self._gzip or not data.startswith(b"\x1f\x8b")  # a gzip may have several parts
+
+
+def _wrapping(data: bytes) -> int:
+    """Whether "deflate" means what the standard says, or what many servers take it for."""
+    return _ZLIB if data[0] & 0x0F == 8 and data[0] >> 4 <= 7 else _RAW
