@@ -150,4 +150,4 @@ class Guard:
 
     def _worst(self, request: ModelRequest) -> int:
         assert request.size_bytes > 0, "the worst case of a request hangs on its size"
-        return self._prices.worst_case(request.model, request.size_bytes, request.max_tokens)
+        return self._prices.worst_case(request.model, request.size_bytes, request.max_tokens, request.searches_max)

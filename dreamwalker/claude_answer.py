@@ -66,6 +66,7 @@ class Answer:
         self._usage: dict[str, int] = {}
         self._blocks: dict[int, _Block] = {}
         self._sources: list[Source] = []
+        self._search_errors: list[str] = []
 
     @property
     def complete(self) -> bool:
@@ -116,7 +117,7 @@ class Answer:
                 blocks.append(self._tool_use(block, text, last=index == last))
             elif text.strip():
                 blocks.append(text)
-        if not blocks:
+        if not blocks and not self._sources and not self._search_errors:
             kind: ErrorKind = "refused" if self._stop_reason == "refusal" else "empty"
             words = WORDLESS.get(self._stop_reason, "The model answered with nothing.")
             raise ModelError(kind, words, usage=self.usage)
@@ -126,6 +127,7 @@ class Answer:
             usage=self.usage,
             model=self._model,
             sources=tuple(dict.fromkeys(self._sources)),
+            search_errors=tuple(self._search_errors),
         )
 
     def _begin(self, index: int, block: Event) -> None:
@@ -138,7 +140,10 @@ class Answer:
                 )
             case "web_search_tool_result" if isinstance(block["content"], list):
                 for found in block["content"]:
-                    self._sources.append(Source(title=clean(found["title"]), url=clean(found["url"])))
+                    age = clean(found.get("page_age") or "")
+                    self._sources.append(Source(title=clean(found["title"]), url=clean(found["url"]), age=age))
+            case "web_search_tool_result":
+                self._search_errors.append(clean(str(block["content"].get("error_code"))))
 
     def _add(self, index: int, delta: Event) -> str | None:
         block = self._blocks.get(index)

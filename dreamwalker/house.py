@@ -18,6 +18,7 @@ from actors.decisions import Decisions
 from actors.live import Live
 from actors.pusher import Pusher
 from actors.scheduler import Scheduler
+from actors.searching import Searches
 from actors.spend import Guard, Prices, Purse
 from actors.store import FATAL, Store, StoreSettings
 from actors.supervisor import (
@@ -41,6 +42,7 @@ from storage.waking import Found, Look
 from tools.card import card
 from tools.contract import Tool
 from tools.delegate import delegate
+from tools.fetch_url import Web, fetch_url
 from tools.history import HISTORY_TOOLS
 from tools.jobs import JOB_TOOLS
 from tools.limits import Limits
@@ -54,6 +56,7 @@ from tools.reminders import REMINDER_TOOLS
 from tools.sandbox import Sandbox, sandbox_tools
 from tools.taint import Mode
 from tools.toolbox import Toolbox
+from tools.web_search import web_search
 
 from .settings import Chosen, chosen, judge
 
@@ -82,6 +85,8 @@ class Furnishing:
     """None: nothing can be pushed."""
     sandbox: Sandbox | None = None
     """Where workers run commands; None: nowhere."""
+    web: Web | None = None
+    """What workers fetch pages with; None: they have neither pages nor searches."""
     more_tools: tuple[Tool, ...] = ()
     visited: Callable[[], bool]
     """Whether a published request came lately, so that the lease is kept up."""
@@ -103,6 +108,8 @@ class House:
         """The home conversation of each agent."""
         self._actors: dict[str, AgentActor] = {}
         self.workers = Workers(self, lambda name: self.agents[name], self._employ)
+        web = furnishing.web
+        self._web_tools = () if web is None else (web_search(Searches(self)), fetch_url(web))
         self._sandbox_tools: tuple[Tool, ...] = ()
         self.pushes = Outbox(
             redactor=furnishing.redactor, snooze_minutes=lambda: self.chosen.snooze_minutes, limits=furnishing.limits
@@ -141,7 +148,7 @@ class House:
             case "job":
                 return (delegate(self.workers),)
             case "worker":
-                return self._sandbox_tools
+                return (*self._web_tools, *self._sandbox_tools)
         tools = (*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS, delegate(self.workers), ASK_OWNER)
         return (*tools, *self._furnishing.more_tools)
 

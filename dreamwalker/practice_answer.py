@@ -1,7 +1,7 @@
 """What the practice model answers: from a request of the Messages API to text and tool uses.
 
-One rule: only the owner's own words are acted on. Tool results and text from outside are quoted, never obeyed, and
-only tools that the request offers are used.
+One rule: only the owner's own words are acted on, and by a worker its task. Tool results and text from outside are
+quoted, never obeyed, and only tools that the request offers are used.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from dreamwalker.practice_memory import Wish
-from dreamwalker.practice_reports import pass_on, report, unframed
+from dreamwalker.practice_reports import CANNOT_SEARCH, pass_on, report, unframed
 from dreamwalker.practice_rules import understand
 from dreamwalker.practice_tools import Use, filled
 from dreamwalker.practice_words import short
@@ -91,6 +91,8 @@ class _Heard:
 def turn(request: Json) -> Turn:
     """The answer to a request whose messages are well-formed."""
     messages: list[Json] = request["messages"]
+    if any(str(tool.get("type", "")).startswith("web_search_") for tool in request.get("tools") or []):
+        return Turn(text=CANNOT_SEARCH)
     tools = {tool["name"]: tool for tool in request.get("tools") or [] if "input_schema" in tool}
     last = max((i for i, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
     heard = _heard(messages[last + 1 :])
@@ -102,7 +104,12 @@ def turn(request: Json) -> Turn:
             texts.append(reported)
         elif reported.name in tools:
             uses.append(reported)
-    texts += [pass_on(text, tools) for text in heard.outside]
+    for text in heard.outside:
+        passed = pass_on(text, tools)
+        if isinstance(passed, str):
+            texts.append(passed)
+        else:
+            uses.append(passed)
     waiting_for = _waiting_for(messages[last]) if last >= 0 else ""
     for text in heard.owner:
         done = _do(understand(text[:UNDERSTOOD_CHARACTERS], heard.now, waiting_for=waiting_for), tools, heard)

@@ -22,6 +22,11 @@ NOTE_HEAD = re.compile(r"^“(.+)”, version \d+, [\d-]+:$")
 SAID = re.compile(r"^(?P<at>\d{4}-\d{2}-\d{2} \d{2}:\d{2}), (?P<who>[^:]+): (?P<text>.+)$")
 WHO = {"the owner": "you said", "you": "I said"}
 CANNOT = "I can't do it myself, as I am only rules; a real model would set to work now."
+ADDRESS = re.compile(r"https?://\S+|\b(?:www\.)?(?:[a-z0-9-]+\.)+(?:com|org|net|io|at|de|dev|info)\b\S*", re.IGNORECASE)
+QUERY_CHARACTERS = 300
+CANNOT_SEARCH = (
+    "I can't search the web: I am only rules, and have no search. With a key for a real model, this tool searches."
+)
 OUTSIDE_KINDS = (
     (r"^The task of this", f"This is the task I was given: {{}}\n\n{CANNOT}"),
     (r"^The worker's answer", "The worker answers: {}"),
@@ -31,11 +36,23 @@ OUTSIDE_KINDS = (
 )
 
 
-def pass_on(text: str, tools: dict[str, Json]) -> str:
-    """What is said to text from outside that came as a message of its own."""
+def pass_on(text: str, tools: dict[str, Json]) -> str | Use:
+    """What is said to text from outside that came as a message of its own. Only a worker's task is set to work on."""
     remark = text.lstrip("⟦")
+    if remark.startswith("The task of this") and (use := _work(unframed(text), tools)) is not None:
+        return use
     words = next((words for pattern, words in OUTSIDE_KINDS if re.match(pattern, remark)), "From outside came this: {}")
     return words.replace("{}", quoted(unframed(text)))
+
+
+def _work(task: str, tools: dict[str, Json]) -> Use | None:
+    """How a worker sets about its task: it reads the page that it names, or else searches for all of it."""
+    if (address := ADDRESS.search(task)) is not None and "fetch_url" in tools:
+        url = address[0].rstrip('.,;:!?)"”')
+        return Use(name="fetch_url", arguments={"url": url if "://" in url else f"https://{url}"})
+    if "web_search" in tools:
+        return Use(name="web_search", arguments={"query": short(task.strip(" .!?"), QUERY_CHARACTERS)})
+    return None
 
 
 def report(block: Json, messages: list[Json]) -> str | Use:
@@ -64,6 +81,10 @@ def report(block: Json, messages: list[Json]) -> str | Use:
             return f"Done. {short(whole, QUOTED_CHARACTERS)}"
         case "message_agent":
             return f"The answer is: {quoted(whole)}"
+        case "fetch_url":
+            return f"The page says: {quoted(whole)}"
+        case "web_search":
+            return f"The search found:\n{short_lines(whole)}"
         case "ask_owner":
             return f"You chose: {quoted(whole)}"
     return f"{name} says: {quoted(whole)}"

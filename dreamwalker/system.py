@@ -37,6 +37,7 @@ from .sandboxes.chosen import sandbox_of
 from .shared import Shared
 from .turn import Turn
 from .visits import Visits
+from .web.open_web import OpenWeb
 
 log = logging.getLogger("dreamwalker.system")
 
@@ -70,6 +71,7 @@ class System:
         self.visits = Visits(config, credentials)
         self._more_tools = more_tools
         self._sandbox = sandbox_of(config)
+        self._web = OpenWeb(config.limits)
         self.house: House | None = None
         self.fenced = False
         self._held_as = ""
@@ -258,6 +260,7 @@ class System:
             default_model=config.model,
             phone=self._phone,
             sandbox=self._sandbox,
+            web=self._web,
             more_tools=self._more_tools,
             visited=lambda: time.monotonic() - self._visited_at < limits.visitor_seconds,
         )

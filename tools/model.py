@@ -37,6 +37,7 @@ class ModelRequest:
     `messages` and `tools` are JSON values of the Messages API without cache markers; the client places the
     markers (end of the system prompt, the end of the previous request, the new end).
     `previous_end` is the number of messages that the previous request of this conversation had, 0 if none.
+    `searches_max` is how many searches of its own the provider may make for it.
     `size_bytes` is the size of all of it as JSON, for the worst case of the cost; who reserves for a request says it.
     Two requests are never equal: each is reserved for by itself.
     """
@@ -47,6 +48,7 @@ class ModelRequest:
     messages: tuple[Block, ...]
     max_tokens: int
     previous_end: int = 0
+    searches_max: int = 0
     size_bytes: int = 0
 
 
@@ -67,11 +69,14 @@ class Source:
 
     title: str
     url: str
+    age: str = ""
+    """How old it says it is, in its own words."""
 
 
 @attrs.frozen(kw_only=True)
 class ModelReply:
-    """A whole answer. `blocks` holds text (str) and tool uses in the order they came, and is never empty.
+    """A whole answer. `blocks` holds text (str) and tool uses in the order they came; it is empty only if a search
+    brought `sources` up, or failed, and nothing was said of it. `search_errors` are the provider's words for why.
 
     Text of nothing but white space is dropped, and so are blocks only the provider can read (thinking, searches):
     history is sent without them. Characters that cannot be stored (NUL, lone surrogates) came in as U+FFFD.
@@ -82,6 +87,7 @@ class ModelReply:
     usage: Usage
     model: str
     sources: tuple[Source, ...] = ()
+    search_errors: tuple[str, ...] = ()
 
 
 class ModelError(Exception):

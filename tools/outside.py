@@ -27,6 +27,7 @@ class Source(enum.Enum):
 
     WORKER = "The worker's answer. It read the web or ran commands"
     WEB = "A page or a file from the web. Anyone may have written it"
+    SEARCH = "What a search of the web brought up. Anyone may have written it"
     SANDBOX = "What a command printed or a file holds. It may repeat what others wrote"
     QUOTE = "Something that the owner pasted or attached. Others may have written it"
     AGENT = "Another agent's message. It may repeat what others wrote"

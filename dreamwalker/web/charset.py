@@ -15,6 +15,8 @@ _GUESSED_FROM_BYTES = 32_768
 _BAD_SHARE_MAX = 0.002
 """A page with more characters than this that its charset does not know is written in another."""
 _CONTROL_SHARE_MAX = 0.02
+_WIDE_PART = 50
+"""One byte of so many is zero at least in UTF-16: spaces, digits, tags."""
 
 _READ_AS = {
     "ascii": "cp1252",
@@ -68,6 +70,8 @@ def decode(body: bytes, header: str, *, html: bool) -> str:
     for mark, name in _MARKS:
         if body.startswith(mark):
             return _text(body.decode(name, "replace"))
+    if (wide := _wide(body)) is not None:
+        return _text(body.decode(wide, "replace"))
     for label in (header, _own_word(body, html=html)):
         if (codec := _codec(label)) is not None:
             text = body.decode(codec, "replace")
@@ -98,10 +102,11 @@ def _guessed(body: bytes) -> str:
     try:
         return body.decode()
     except UnicodeDecodeError as error:
-        if error.start >= len(body) - 4 or body.decode("utf-8", "replace").count("\ufffd") <= len(body) * _BAD_SHARE_MAX:
+        if (
+            error.start >= len(body) - 4
+            or body.decode("utf-8", "replace").count("\ufffd") <= len(body) * _BAD_SHARE_MAX
+        ):
             return body.decode("utf-8", "replace")  # it was cut in the middle of a character, or is a little broken
-    if (wide := _wide(body)) is not None:
-        return body.decode(wide, "replace")
     from charset_normalizer import from_bytes
 
     best = from_bytes(_telling(body), cp_isolation=_GUESSES).best()
@@ -114,10 +119,10 @@ def _telling(body: bytes) -> bytes:
 
 
 def _wide(body: bytes) -> str | None:
-    """Which UTF-16 it is, if every other byte of its plain letters is zero."""
+    """Which UTF-16 it is, if it is: every other byte of its plain letters is zero, and in no other text any is."""
     sample = body[:_LOOKED_AT_BYTES]
     even, odd = sample[0::2].count(0), sample[1::2].count(0)
-    if max(even, odd) * 5 < len(sample) or min(even, odd) * 10 > max(even, odd):
+    if max(even, odd) * _WIDE_PART < len(sample) or min(even, odd) * 10 >= max(even, odd):
         return None
     return "utf-16-le" if odd > even else "utf-16-be"
 

@@ -1,16 +1,15 @@
 """Fetching: requests, redirects and bounds, up to the bytes of a page.
 
-One rule: every hop is a request of its own, with nothing in it but an address, over a connection that was judged for it;
-one deadline stands over all of them, and every failure has its fixed sentence.
+One rule: every hop is a request of its own, with nothing in it but an address, over a connection that was judged for
+it, and every failure has its fixed sentence. One deadline stands over all of them.
 """
 
 import re
 import ssl
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 
 import attrs
-import h11
 import httpcore2
 import trio
 
@@ -41,7 +40,9 @@ _STATUS = {
     500: "it failed",
     503: "it can't answer just now",
 }
-_READABLE = re.compile(r"text/.+|application/(?:.+\+)?(?:json|xml|xhtml\+xml)|application/(?:x-)?(?:javascript|ndjson|yaml)")
+_READABLE = re.compile(
+    r"text/.+|application/(?:.+\+)?(?:json|xml|xhtml\+xml)|application/(?:x-)?(?:javascript|ndjson|yaml)"
+)
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 
@@ -57,9 +58,11 @@ class Fetched:
     cut: bool
 
 
-async def fetch(address: WebAddress, egress: Egress, limits: Limits, trusted: Callable[[], Awaitable[ssl.SSLContext]]) -> Fetched:
+async def fetch(
+    address: WebAddress, egress: Egress, limits: Limits, trusted: Callable[[], Awaitable[ssl.SSLContext]]
+) -> Fetched:
     """The bytes that an address leads to. Raises FetchFailed, EgressRefused, EgressFailed."""
-    for hop in range(limits.page_redirects + 1):
+    for _ in range(limits.page_redirects + 1):
         context = await trusted() if address.scheme == "https" else None
         found = await _hop(address, egress, limits, context)
         if isinstance(found, Fetched):
@@ -96,7 +99,7 @@ async def _hop(address: WebAddress, egress: Egress, limits: Limits, context: ssl
         raise FetchFailed(_no_tls(error)) from None
     except httpcore2.LocalProtocolError:
         raise FetchFailed("That address can't be asked for.") from None
-    except (httpcore2.NetworkError, httpcore2.ProtocolError, h11.ProtocolError):
+    except (httpcore2.NetworkError, httpcore2.ProtocolError):
         raise FetchFailed("The connection broke off, or what came over it is no answer of a web server.") from None
 
 
@@ -110,53 +113,62 @@ def _url(address: WebAddress) -> httpcore2.URL:
 async def _page(address: WebAddress, response: httpcore2.Response, limits: Limits) -> Fetched:
     content_type = _header(response, b"content-type").lower()
     media = content_type.partition(";")[0].strip()
-    charset = _CHARSET.search(content_type)
+    charset, kind = _CHARSET.search(content_type), _kind(media)
     try:
         unpack = Inflate(_header(response, b"content-encoding"))
-        body, cut = await _body(response, unpack, limits.page_bytes, media)
+        body, cut = await _body(response, unpack, limits.page_bytes)
     except BadPacking:
         raise FetchFailed("The page is packed in a way that was not asked for, or badly.") from None
-    kind = _kind(media, body)
+    kind = kind or _looks(body)
     if kind == "pdf" and cut:
-        raise FetchFailed(f"It is a PDF of more than {limits.page_bytes // 1_000_000} MB, which is too long to be read.")
+        raise FetchFailed(
+            f"It is a PDF of more than {limits.page_bytes // 1_000_000} MB, which is too long to be read."
+        )
     return Fetched(address=address, kind=kind, charset=charset[1] if charset else "", body=body, cut=cut)
 
 
-async def _body(response: httpcore2.Response, unpack: Inflate, most_bytes: int, media: str) -> tuple[bytes, bool]:
+async def _body(response: httpcore2.Response, unpack: Inflate, most_bytes: int) -> tuple[bytes, bool]:
     """The unpacked body, or its beginning, and whether it was longer than that."""
     body = bytearray()
     try:
-        async for data in response.aiter_stream():
-            for piece in unpack.feed(data):
-                if not body and piece:
-                    _kind(media, piece)  # nobody waits for a film that can't be read
-                body += piece[: most_bytes - len(body)]
-                if len(piece) and len(body) >= most_bytes:
-                    return bytes(body), True
-                await trio.lowlevel.checkpoint()
+        async with aclosing(response.aiter_stream()) as stream:
+            async for data in stream:
+                for piece in unpack.feed(data):
+                    body += piece
+                    if len(body) > most_bytes:
+                        return bytes(body[:most_bytes]), True
+                    await trio.lowlevel.checkpoint()
     except TooMuch:
         return bytes(body), True
     return bytes(body), False
 
 
-def _kind(media: str, body: bytes) -> str:
-    """What a page is, by what its header says, or, if that is nothing, by how it begins. Raises FetchFailed."""
-    beginning = body[:1024].lstrip(b"\xef\xbb\xbf\t\n\x0c\r ").lower()
-    if media == "application/pdf" or beginning.startswith(b"%pdf-"):
+def _kind(media: str) -> str | None:
+    """What a page is, by what its header says; None if that is nothing. Raises FetchFailed for what is no text."""
+    if media == "application/pdf":
         return "pdf"
     if media in ("text/html", "application/xhtml+xml"):
         return "html"
     if _READABLE.fullmatch(media):
         return "text"
-    if not _TYPE.fullmatch(media) or media in ("application/octet-stream", "application/x-unknown", "unknown/unknown"):
-        looks = (b"<!doctype html", b"<html", b"<head", b"<body")
-        return "html" if beginning.startswith(looks) else "text"
-    what = media.partition("/")[0]
-    named = f"It is {_NAMED[what]}" if what in _NAMED else "What is there is no page, text, JSON or PDF"
-    raise FetchFailed(f"{named}, which can't be read as text.")
+    if not _TYPE.fullmatch(media) or media in _SAYS_NOTHING:
+        return None
+    named = _NAMED.get(media.partition("/")[0])
+    if named is None:
+        raise FetchFailed("What is there is no page, text, JSON or PDF, so it can't be read.")
+    raise FetchFailed(f"It is {named}, which can't be read as text.")
+
+
+def _looks(body: bytes) -> str:
+    """What a page is, by how it begins."""
+    beginning = body[:1024].lstrip(b"\xef\xbb\xbf\t\n\x0c\r ").lower()
+    if beginning.startswith(b"%pdf-"):
+        return "pdf"
+    return "html" if beginning.startswith((b"<!doctype html", b"<html", b"<head", b"<body")) else "text"
 
 
 _NAMED = {"image": "a picture", "video": "a film", "audio": "a sound", "font": "a font"}
+_SAYS_NOTHING = ("application/octet-stream", "application/x-unknown", "unknown/unknown")
 
 
 def _header(response: httpcore2.Response, name: bytes) -> str:

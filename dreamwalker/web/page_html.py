@@ -15,14 +15,16 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 HTML_CHARACTERS_MAX = 1_500_000
 """What is parsed of a page: a tree takes many times the memory of its text."""
 
-_UNSHOWN = frozenset(
-    "script style template noscript svg math iframe object embed canvas audio video head select datalist dialog".split()
-)
-_BLOCKS = frozenset(
-    """address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure footer form
-    h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol p pre section summary table tbody tfoot thead tr ul""".split()
-)
-_PARAGRAPHS = frozenset("blockquote dl figure form h1 h2 h3 h4 h5 h6 ol p pre section table ul article".split())
+_UNSHOWN = """
+audio canvas datalist dialog embed head iframe math noscript object script select style svg template video
+"""
+_PARAGRAPHS = "article blockquote dl figure form h1 h2 h3 h4 h5 h6 ol p pre section table ul"
+_LINES = """
+address aside body caption center dd details div dt fieldset figcaption footer header hr html legend li main nav summary
+tbody tfoot thead tr
+"""
+_UNSHOWN_TAGS, _PARAGRAPH_TAGS = frozenset(_UNSHOWN.split()), frozenset(_PARAGRAPHS.split())
+_BLOCK_TAGS = _PARAGRAPH_TAGS | frozenset(_LINES.split())
 _HIDDEN_STYLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _MAIN_CHARACTERS_MIN = 300
 _LINK_CHARACTERS_MAX = 2_000
@@ -87,7 +89,7 @@ def _unshown(node: LexborNode) -> bool:
     tag = node.tag or ""
     if tag == "-text":
         return False
-    if tag in _UNSHOWN or tag.startswith(("-", "_")):
+    if tag in _UNSHOWN_TAGS or tag.startswith(("-", "_")):
         return True
     attributes = node.attributes
     if not attributes:
@@ -147,11 +149,11 @@ class _Writer:
                 self._links.append((len(self._parts), _joined(self.address, node.attributes.get("href") or "")))
             case "td" | "th":
                 self._write("| ")
-            case _ if tag in _BLOCKS:
+            case _ if tag in _BLOCK_TAGS:
                 self._open(tag)
 
     def _open(self, tag: str) -> None:
-        self._end_line(2 if tag in _PARAGRAPHS and not self._lists else 1)
+        self._end_line(2 if tag in _PARAGRAPH_TAGS and not self._lists else 1)
         if len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
             self._write(f"{'#' * int(tag[1])} ")
         elif tag == "pre":
@@ -179,10 +181,10 @@ class _Writer:
             self._end_line(1)
             self._write("```")
             self._end_line(2)
-        elif tag in _BLOCKS:
+        elif tag in _BLOCK_TAGS:
             if tag in ("ul", "ol"):
                 self._lists.pop()
-            self._end_line(2 if tag in _PARAGRAPHS and not self._lists else 1)
+            self._end_line(2 if tag in _PARAGRAPH_TAGS and not self._lists else 1)
 
     def _link(self) -> None:
         start, leads_to = self._links.pop()

@@ -3,9 +3,13 @@
 One rule: page after page, until there is more than anybody reads.
 """
 
+import codecs
+
 import pypdfium2
 
 from .child import Unreadable
+
+codecs.lookup("utf-16-le")  # in which titles are written; later nothing can be loaded any more
 
 PAGES_MAX = 1_000
 TEXT_CHARACTERS_MAX = 2_000_000

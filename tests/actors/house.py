@@ -22,6 +22,7 @@ from storage.runs import ListRuns
 from storage.text import dumps, loads
 from tests.hand_clock import HandClock
 from tests.messages_api import MessagesApi, serve_messages_api
+from tools.fetch_url import Web
 from tools.limits import Limits
 from tools.phone import Phone
 from tools.redact import Redactor
@@ -116,6 +117,7 @@ async def open_house(
     house_type: type[House] = House,
     phone: Phone | None = None,
     sandbox: Sandbox | None = None,
+    web: Web | None = None,
     **options: Any,
 ) -> AsyncIterator[Inside]:
     """Open a house on a database; it is closed at the end, as a process that stops closes it."""
@@ -136,6 +138,7 @@ async def open_house(
             default_model="claude-haiku-5-5",
             phone=phone,
             sandbox=sandbox,
+            web=web,
             visited=lambda: True,
         )
         house = house_type(furnishing)

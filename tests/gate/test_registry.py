@@ -9,13 +9,16 @@ import pytest
 
 from dreamwalker.house import House
 from tools.contract import Arguments, Result, Tool, ToolContext
+from tools.fetch_url import fetch_url
 from tools.limits import Limits
 from tools.sandbox import sandbox_tools
+from tools.web_search import web_search
 
 ROOT = Path(__file__).parent.parent.parent
 ROOMS = ("actors", "dreamwalker", "netlify", "storage", "tools")
 HOUSE = SimpleNamespace(
     _furnishing=SimpleNamespace(more_tools=()),
+    _web_tools=(web_search(None), fetch_url(None)),  # type: ignore[arg-type]
     _sandbox_tools=sandbox_tools(SimpleNamespace(offline=None), Limits()),  # type: ignore[arg-type]
     workers=None,
 )
@@ -40,6 +43,8 @@ DECLARED = {
     "remove_job": (True, False, False),
     "delegate": (True, False, True),
     "ask_owner": (False, True, False),
+    "web_search": (True, False, True),
+    "fetch_url": (True, False, True),
     "shell": (True, False, True),
     "read_file": (False, False, True),
     "write_file": (False, False, True),

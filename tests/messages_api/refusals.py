@@ -64,6 +64,19 @@ TOOL_FIELDS = {
     "strict",
     "type",
 }
+SEARCH_TYPES = ("web_search_20250305", "web_search_20260209", "web_search_20260318")
+SEARCH_FIELDS = {
+    "allowed_callers",
+    "allowed_domains",
+    "blocked_domains",
+    "cache_control",
+    "defer_loading",
+    "max_uses",
+    "name",
+    "strict",
+    "type",
+    "user_location",
+}
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -188,6 +201,12 @@ def _refuse_tools(tools: Any) -> None:
         names.add(name)
         if tool.get("type", "custom") == "custom":
             _refuse_custom_tool(i, tool)
+        elif tool["type"] in SEARCH_TYPES:
+            _refuse_search(i, tool)
+        else:
+            raise Refused(
+                f"tools.{i}: Input tag '{tool['type']}' found using 'type' does not match any of the expected tags"
+            )
 
 
 def _refuse_custom_tool(i: int, tool: Json) -> None:
@@ -207,6 +226,20 @@ def _refuse_custom_tool(i: int, tool: Json) -> None:
         )
     if not isinstance(schema.get("properties", {}), dict):
         raise Refused(f"tools.{i}.custom.input_schema: JSON schema is invalid. It must match JSON Schema 2020-12")
+
+
+def _refuse_search(i: int, tool: Json) -> None:
+    where = f"tools.{i}.{tool['type']}"
+    for field in tool:
+        if field not in SEARCH_FIELDS:
+            raise Refused(f"{where}.{field}: Extra inputs are not permitted")
+    if tool["name"] != "web_search":
+        raise Refused(f"{where}.name: Input should be 'web_search'")
+    most = tool.get("max_uses")
+    if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
+        raise Refused(f"{where}.max_uses: Input should be greater than 0")
+    if tool.get("allowed_domains") and tool.get("blocked_domains"):
+        raise Refused(f"{where}: Only one of allowed_domains or blocked_domains can be specified")
 
 
 def _refuse_system(system: Any) -> None:

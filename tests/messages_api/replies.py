@@ -47,10 +47,13 @@ class Use:
 
 @attrs.frozen(kw_only=True)
 class Search:
-    """A search that the server itself did: its use and its result block. `error` instead of results."""
+    """A search that the server itself did: its use and its result block. `error` instead of results.
+
+    A result is a title and an address, and perhaps the age that the page names.
+    """
 
     query: str
-    results: tuple[tuple[str, str], ...] = ()
+    results: tuple[tuple[str, ...], ...] = ()
     error: str | None = None
 
 

@@ -115,7 +115,7 @@ def _found(search: Search) -> Json | list[Json]:
             "title": title,
             "url": url,
             "encrypted_content": "ZW5jcnlwdGVk",
-            "page_age": None,
+            "page_age": age[0] if age else None,
         }
-        for title, url in search.results
+        for title, url, *age in search.results
     ]

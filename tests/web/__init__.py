@@ -1,0 +1,1 @@
+"""The web from a worker's side: pages good and bad, addresses that lead astray, searches."""
