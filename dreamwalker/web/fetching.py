@@ -104,10 +104,8 @@ async def _hop(address: WebAddress, egress: Egress, limits: Limits, context: ssl
 
 
 def _url(address: WebAddress) -> httpcore2.URL:
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    return httpcore2.URL(
-        scheme=address.scheme.encode(), host=host.encode(), port=address.port, target=address.target.encode()
-    )
+    scheme, host, target = (text.encode() for text in (address.scheme, address.host, address.target))
+    return httpcore2.URL(scheme=scheme, host=host, port=address.port, target=target)
 
 
 async def _page(address: WebAddress, response: httpcore2.Response, limits: Limits) -> Fetched:
