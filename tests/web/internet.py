@@ -44,9 +44,11 @@ class Internet:
     dialled: list[str] = attrs.Factory(list)
     asked: list[bytes] = attrs.Factory(list)
     """The heads of requests, as they came."""
+    looked_up: list[str] = attrs.Factory(list)
     port: int = 0
 
     async def look_up(self, host: str, port: int) -> Sequence[str]:
+        self.looked_up.append(host)
         if host in self.names:
             answers = self.names[host]
             return answers.pop(0) if len(answers) > 1 else answers[0]
