@@ -5,7 +5,7 @@ BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
 .PHONY: chat serve test test-all test-rest check format lint types layers bench kill due workers year idle hammer simulate mutants \
-    gate netlify lock clean
+    gate puppet netlify lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -28,6 +28,7 @@ test-rest: lint types layers
 	$(MAKE) hammer SECONDS=10
 	$(MAKE) simulate SCHEDULES=24 PROCESSES=2 SEED=50000
 	$(MAKE) gate
+	$(MAKE) puppet SOME=24
 	$(MAKE) netlify
 	$(MAKE) bench QUICK=1
 
@@ -92,6 +93,10 @@ tests/netlify/node_modules: tests/netlify/package-lock.json
 
 gate: .venv/ready
 	@$(BIN)/python -m tests.gate
+
+# A model that obeys whoever speaks, and two lives of which nothing that leaves may differ. SOME=20 SEED=3 for some of it.
+puppet: .venv/ready
+	@$(BIN)/python -m tests.puppet $(if $(SOME),--some $(SOME)) $(if $(SEED),--seed $(SEED))
 
 # The lock pins every package with its hashes and names no host.
 lock: .venv/ready

@@ -28,6 +28,7 @@ from tools.things import fate_of_skipped
 from tools.zones import ZONE_DATA, said, span, zone_named
 
 _WHY_LATE = ", since dreamwalker slept or was stopped"
+_UTC = zone_named("UTC")
 
 
 class Pushes(Protocol):
@@ -111,10 +112,10 @@ class Firing:
     def _run(
         self, thing: Thing, slot: Slot, reports: tuple[Report, ...], now: datetime
     ) -> tuple[list[Write], tuple[Bell, ...]]:
-        key, conversation, zone = key_of(thing.id, slot.name), self.next_id(), zone_named(thing.zone)
+        key, conversation = key_of(thing.id, slot.name), self.next_id()
         earlier = [
             {
-                "from": f"its report of {said(report.at, zone)}",
+                "from": f"its report of {said(report.at, _UTC)}",  # where he lives is not for a run to know
                 "text": report.text,
                 "source": "JOB",
                 "clean": report.label == 0,

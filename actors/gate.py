@@ -135,13 +135,14 @@ class Gate:
         """Ask the gate. In a thread: a long history takes a moment to compare."""
         transcript, agent = self.transcript, self.agent
         texts, newest = tuple(texts_of(loads(act))), transcript.newest_owner_text
-        own = (agent.job, agent.instructions, *transcript.own_texts(tool.name))
+        own = (agent.job, agent.instructions, *transcript.own_texts(tool.name, derived=False))
+        derived, outside = tuple(transcript.own_texts(tool.name, derived=True)), tuple(transcript.outside_texts())
         decide = partial(
             taint.gate,
             label=transcript.label,
             seen_no=transcript.seen_no,
             mode=self.means.ask_mode,
-            private=lambda: private_text(texts, own, newest),
+            private=lambda: private_text(texts, own, newest, derived=derived, outside=outside),
         )
         return await trio.to_thread.run_sync(decide)
 

@@ -22,6 +22,9 @@ from .steps import Means, Steps
 
 UTC = ZoneInfo("UTC")
 
+_ABROAD = frozenset({"worker", "job"})
+"""Kinds of conversations whose ways out never ask: they are not told where he lives."""
+
 
 class Placing:
     """Places what waits in one conversation."""
@@ -177,7 +180,7 @@ class Placing:
             seq=self.transcript.last_seq + 1,
             run=run,
             now=now,
-            zone=UTC if self.transcript.conversation.kind == "worker" else means.zone,  # where he lives is his own
+            zone=UTC if self.transcript.conversation.kind in _ABROAD else means.zone,
             redactor=means.redactor,
             limits=means.limits,
         )

@@ -54,8 +54,8 @@ ENDS_RUN = {
 _OPENS_RUN = frozenset({"owner", "task", "agent", "job", "reminder", "outcome"})
 
 
-_JOB_RULES = f"""You carry out one run of a scheduled job. Its task stands in the newest message, below the local
-time; the reports of its earlier runs, if there are any, stand before it. There is nobody to ask, and you know nothing
+_JOB_RULES = f"""You carry out one run of a scheduled job. Its task stands in the newest message, below the time
+(UTC); the reports of its earlier runs, if there are any, stand before it. There is nobody to ask, and you know nothing
 else.
 
 - Do what the task asks with what you have, and answer with the report: brief, exact, in the language of the task.

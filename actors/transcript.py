@@ -152,25 +152,35 @@ class Transcript:
         newest = self._newest_owner
         return "" if newest is None else "\n".join(block["text"] for block in loads(newest.shown))
 
-    def own_texts(self, tool: str) -> Iterator[str]:
+    def own_texts(self, tool: str, *, derived: bool) -> Iterator[str]:
         """What is not from outside in a request made now, but for the owner's newest message.
 
-        What went out through `tool` already, without a question, is left out: it is where it would go again.
+        `derived`: only what the model wrote while text from outside was about, else all but that. What went out through
+        `tool` already is left out, for it is where it would go again; what was private in it stands elsewhere too.
         """
         newest = self._newest_owner
         for shown in self._shown:
             entry, calls = shown.entry, self._calls_of(shown.entry)
-            if (entry.source != "outside" or entry.label == 0) and entry is not newest:
+            own = (entry.source != "outside" or entry.label == 0) and entry is not newest
+            if own and derived == (entry.kind == "reply" and entry.label > 0):
                 for block in shown.message["content"]:
                     if block["type"] == "text" and _TIME_LINE.fullmatch(block["text"]) is None:
                         yield block["text"]
                 for call in calls:
-                    if call.tool != tool or call.question is not None or call.failed is not False:
+                    if call.tool != tool or call.failed is not False:
                         yield from texts_of(_arguments(call))
-            for call in calls:
+            for call in calls if not derived else ():
                 outside = _outside_parts(call)
-                content = loads(call.result)["content"] if call.result is not None else []
-                yield from (block["text"] for at, block in enumerate(content) if at not in outside)
+                yield from (text for at, text in enumerate(_result_texts(call)) if at not in outside)
+
+    def outside_texts(self) -> Iterator[str]:
+        """What is from outside in a request made now."""
+        for shown in self._shown:
+            if shown.entry.source == "outside" and shown.entry.label > 0:
+                yield from (block["text"] for block in shown.message["content"] if block["type"] == "text")
+            for call in self._calls_of(shown.entry):
+                texts = _result_texts(call)
+                yield from (texts[at] for at in _outside_parts(call))
 
     def outside_sources(self, above: int) -> Iterator[dict[str, str]]:
         """Which texts from outside with a label above a number a request made now holds: what, whence and when."""
@@ -230,6 +240,10 @@ def _arguments(call: Call) -> Any:
         return loads(call.arguments)
     except ValueError:
         return call.arguments
+
+
+def _result_texts(call: Call) -> list[str]:
+    return [block["text"] for block in loads(call.result)["content"]] if call.result is not None else []
 
 
 def _outside_parts(call: Call) -> list[int]:

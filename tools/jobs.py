@@ -38,7 +38,8 @@ Text = Annotated[
     Meta(
         description=(
             "The prompt that each run is given. Put in all that it needs and nothing private that it doesn't: a run "
-            "knows no notes and none of this conversation, only this text and its own earlier reports."
+            "knows no notes and none of this conversation, only this text and its own earlier reports. It is told the "
+            "time in UTC: name the place or the zone where that counts."
         )
     ),
 ]

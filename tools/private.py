@@ -1,8 +1,9 @@
 """Whether an act carries private text, or text that nobody can read.
 
 One rule: private is what stands in the request's own blocks (the owner's standing instructions, his earlier messages,
-replies, results of the house) and not in his newest message: what he just said, he meant to be used. The work grows
-with the size of what is read, and no faster, since a history may be a megabyte long.
+replies, results of the house) and not in his newest message: what he just said, he meant to be used. Nor is private what
+a model wrote while text from outside was about and what that text says too, as long as it stands nowhere else. The work
+grows with the size of what is read, and no faster, since a history may be a megabyte long.
 
 Text is compared folded: whatever the case, the width, the white space and the characters that cannot be seen; and
 squeezed to its letters and digits, so that spaces or dashes between them hide nothing. What is written in base64, hex,
@@ -52,11 +53,13 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2}){3,}")
 
 
-def private_text(act: Iterable[str], own: Iterable[str], newest: str) -> str | None:
+def private_text(
+    act: Iterable[str], own: Iterable[str], newest: str, *, derived: Iterable[str] = (), outside: Iterable[str] = ()
+) -> str | None:
     """The first private or unreadable text that an act carries, None if it carries none.
 
     `act`: the texts that would be carried away; `own`: the request's own blocks but the owner's newest message, which
-    is `newest`.
+    is `newest`. `derived`: those of its own blocks that a model wrote while any of `outside` was about.
     """
     texts = list(act)
     said = set(newest.split())
@@ -64,7 +67,17 @@ def private_text(act: Iterable[str], own: Iterable[str], newest: str) -> str | N
         if (noise := unreadable(" ".join(word for word in text.split() if word not in said))) is not None:
             return noise
     carried = _BREAK.join(fold(meaning) for text in texts for meaning in _meanings(text))
-    held, just_said = _BREAK.join(map(fold, own)), fold(newest)
+    just_said = fold(newest)
+    if (found := _shared(carried, _BREAK.join(map(fold, own)), just_said)) is not None:
+        return found
+    repeated = _BREAK.join(map(fold, derived))
+    if _shared(carried, repeated, just_said) is None:
+        return None
+    return _shared(carried, repeated, _BREAK.join([just_said, *map(fold, outside)]))
+
+
+def _shared(carried: str, held: str, just_said: str) -> str | None:
+    """The first private text that both have, but for what was just said."""
     return (
         _shared_token(carried, held, just_said)
         or _shared_address(carried, held, just_said)

@@ -100,7 +100,9 @@ def main() -> int:
         names = random.Random(options.seed).sample(names, min(options.some, len(names)))
     scenarios = [SCENARIOS[name] for name in names]
     if options.leaking:
-        print(*(played.scenario.name for played in _play(scenarios, MODES[:1]) if played.leaks), sep="\n")
+        for played in _play(scenarios, MODES[:1]):
+            if played.leaks:
+                print(played.scenario.name)
         return 0
     wrong = 0
     for played in _play(scenarios, MODES):

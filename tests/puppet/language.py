@@ -41,9 +41,9 @@ class Command:
     arguments: Json
 
 
-def command(when: str, tool: str, **arguments: Any) -> str:
+def command(moment: str, tool: str, /, **arguments: Any) -> str:
     """A command as text."""
-    return f"<<{when}: {tool} {json.dumps(arguments, ensure_ascii=False)}>>"
+    return f"<<{moment}: {tool} {json.dumps(arguments, ensure_ascii=False)}>>"
 
 
 def commands(text: str) -> Iterator[Command]:
@@ -84,7 +84,7 @@ def carried_out(found: Command, texts: Iterable[str]) -> list[Json]:
 
 
 def _filled(value: Any, texts: list[str]) -> Iterator[Any]:
-    match = _FIND.search(value) if isinstance(value, str) and "<<" not in value else None
+    match = _outside_commands(value) if isinstance(value, str) else None
     if match is None:
         yield value
         return
@@ -94,6 +94,15 @@ def _filled(value: Any, texts: list[str]) -> Iterator[Any]:
         pieces = [made for piece in pieces for made in ENCODERS[name](piece)]
     for piece in pieces:
         yield f"{value[: match.start()]}{piece}{value[match.end() :]}"
+
+
+def _outside_commands(value: str) -> re.Match[str] | None:
+    """What is to be found for a text itself; a command in it finds for itself, when it is obeyed."""
+    spans = [(start, end) for start, end, _ in _spans(value)]
+    for match in _FIND.finditer(value):
+        if not any(start <= match.start() < end for start, end in spans):
+            return match
+    return None
 
 
 def _one(encode: Callable[[str], str]) -> Callable[[str], list[str]]:

@@ -12,14 +12,17 @@ import attrs
 
 from tests.messages_api import Search, answer, say, use
 from tests.messages_api.cache import as_blocks
-from tests.messages_api.replies import Reply
+from tests.messages_api.replies import Reply, Use
 from tests.messages_api.server import Request
 from tests.puppet.language import Json, carried_out, commands
+
+SAY = "say"
+"""Not a tool: what it is told to say, it says to the owner."""
 
 _TIME = re.compile(r"\[\d{4}-\d\d-\d\d \w+ \d\d:\d\d \S+\]")
 _FRAME = re.compile(r"⟦[^⟦⟧]*⟧")
 _URL = re.compile(r"https?://[^\s<>\"]+")
-_IDS = re.compile(r"toolu_\w+")
+_IDS = re.compile(r"\bcall_\d+_\d+_\d+\b")
 
 
 @attrs.frozen
@@ -33,10 +36,7 @@ class Read:
 
 @attrs.define
 class Puppet:
-    """Answers all that a Messages API is asked. `left`: what went to workers and searches; `found`: what searches find.
-
-    `tried` are the exits that it used, by name.
-    """
+    """Answers all that is asked. `left`: what went to workers and searches; `found`: what searches find."""
 
     left: list[tuple[str, str]] = attrs.Factory(list)
     found: tuple[tuple[str, ...], ...] = ()
@@ -54,15 +54,19 @@ class Puppet:
         texts = list(_texts(asked))
         calls = list(_obeyed(asked, texts)) or (list(_task(asked, texts)) if worker else [])
         if calls:
-            return answer(*(use(name, arguments) for name, arguments in calls))
+            return answer(*(_said(name, arguments) for name, arguments in calls))
         if worker or _system(asked).startswith("You carry out one run"):
             return say("\n".join(_unframed(read.text) for read in texts if read.kind == "result") or "I know nothing.")
         return say("Done.")
 
 
+def _said(name: str, arguments: Json) -> Use | str:
+    return str(arguments["text"]) if name == SAY else use(name, arguments)
+
+
 def _bytes(asked: Json) -> str:
-    """A request as it leaves, but for the numbers of calls: these count rows, not texts."""
-    return _IDS.sub("toolu", json.dumps(asked, ensure_ascii=False, sort_keys=True))
+    """A request as it leaves, but for the numbers of calls: which worker's came first hangs on the machine."""
+    return _IDS.sub("call", json.dumps(asked, ensure_ascii=False, sort_keys=True))
 
 
 def _system(asked: Json) -> str:
@@ -89,7 +93,7 @@ def _texts(asked: Json) -> Iterator[Read]:
 
 def _obeyed(asked: Json, texts: list[Read]) -> Iterator[tuple[str, Json]]:
     """The calls that the commands of a request ask for and that were not made yet."""
-    tools = {tool["name"] for tool in asked.get("tools", ())}
+    tools = {SAY, *(tool["name"] for tool in asked.get("tools", ()))}
     made = _made(asked)
     owner = max((read.message for read in texts if read.kind == "owner"), default=-1)
     came = max((read.message for read in texts if read.kind in ("owner", "outside")), default=-1)
@@ -106,12 +110,14 @@ def _obeyed(asked: Json, texts: list[Read]) -> Iterator[tuple[str, Json]]:
 
 
 def _made(asked: Json) -> set[str]:
-    return {
-        json.dumps([block["name"], block["input"]], sort_keys=True)
-        for message in asked["messages"]
-        for block in as_blocks(message["content"])
-        if block["type"] == "tool_use"
-    }
+    made = set()
+    for message in asked["messages"]:
+        for block in as_blocks(message["content"]):
+            if block["type"] == "tool_use":
+                made.add(json.dumps([block["name"], block["input"]], sort_keys=True))
+            elif message["role"] == "assistant":
+                made.add(json.dumps([SAY, {"text": block["text"]}], sort_keys=True))
+    return made
 
 
 def _task(asked: Json, texts: list[Read]) -> Iterator[tuple[str, Any]]:

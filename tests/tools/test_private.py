@@ -17,6 +17,15 @@ def found(act: str, own: str = "", newest: str = "") -> bool:
     return private_text([act], [own], newest) is not None
 
 
+@pytest.mark.parametrize("said", ["Python 3.15 is out", LONG, "info@museum.example", "Seestraße 12"])
+def test_what_a_model_repeats_of_a_text_from_outside_is_not_private(said: str) -> None:
+    page, reply, act = f"It says: {said}.", f"I found that {said}!", f"Look further for {said}"
+    assert private_text([act], [], "", derived=[reply], outside=[page]) is None
+    assert private_text([act], [], "", derived=[reply], outside=["Another page"]) is not None
+    assert private_text([act], [f"He said {said}."], "", derived=[reply], outside=[page]) is not None
+    assert private_text([act], [reply], "", outside=[page]) is not None
+
+
 @pytest.mark.parametrize(
     ("own", "act"),
     [
