@@ -17,7 +17,7 @@ from tests.messages_api.server import Request
 from tests.puppet.language import Json, carried_out, commands
 
 SAY = "say"
-"""Not a tool: what it is told to say, it says to the owner."""
+"""Not a tool: what it is told to say, it says to the owner, where there is one to say it to."""
 
 _TIME = re.compile(r"\[\d{4}-\d\d-\d\d \w+ \d\d:\d\d \S+\]")
 _FRAME = re.compile(r"⟦[^⟦⟧]*⟧")
@@ -93,7 +93,9 @@ def _texts(asked: Json) -> Iterator[Read]:
 
 def _obeyed(asked: Json, texts: list[Read]) -> Iterator[tuple[str, Json]]:
     """The calls that the commands of a request ask for and that were not made yet."""
-    tools = {SAY, *(tool["name"] for tool in asked.get("tools", ()))}
+    tools = {tool["name"] for tool in asked.get("tools", ())}
+    if "ask_owner" in tools:
+        tools.add(SAY)
     made = _made(asked)
     owner = max((read.message for read in texts if read.kind == "owner"), default=-1)
     came = max((read.message for read in texts if read.kind in ("owner", "outside")), default=-1)
