@@ -1,9 +1,9 @@
 """Whether an act carries private text, or text that nobody can read.
 
 One rule: private is what stands in the request's own blocks (the owner's standing instructions, his earlier messages,
-replies, results of the house) and not in his newest message: what he just said, he meant to be used. Nor is private what
-a model wrote while text from outside was about and what that text says too, as long as it stands nowhere else. The
-work grows with the size of what is read, and no faster, since a history may be a megabyte long.
+replies, results of the house) and not in his newest message: what he just said, he meant to be used. Nor is private
+what a model wrote while text from outside was about and what that text says too, as long as it stands nowhere else.
+The work grows with the size of what is read, and no faster, since a history may be a megabyte long.
 
 Text is compared folded: whatever the case, the width, the white space and the characters that cannot be seen; and
 squeezed to its letters and digits, so that spaces or dashes between them hide nothing. What is written in base64, hex,
