@@ -19,7 +19,7 @@ from tools.limits import Limits
 from tools.web_address import BadAddress, WebAddress
 
 from .inflate import ACCEPTED, BadPacking, Inflate
-from .wire import Allowance, TooMuch, Wire
+from .wire import Allowance, NoTls, TooMuch, Wire
 
 _HEADERS = (
     (b"Accept", b"text/html, application/xhtml+xml, application/pdf, application/json, text/*;q=0.9, */*;q=0.5"),
@@ -40,6 +40,8 @@ _STATUS = {
     500: "it failed",
     503: "it can't answer just now",
 }
+_BAD_CERTIFICATE = "The host can't show that it is the one it says: its certificate is not valid."
+_NO_TLS = "The host does not speak TLS as it should."
 _READABLE = re.compile(
     r"text/.+|application/(?:.+\+)?(?:json|xml|xhtml\+xml)|application/(?:x-)?(?:javascript|ndjson|yaml)"
 )
@@ -95,8 +97,8 @@ async def _hop(address: WebAddress, egress: Egress, limits: Limits, context: ssl
             return await _page(address, response, limits)
     except TooMuch:
         raise FetchFailed("The server sends more headers than any page needs.") from None
-    except httpcore2.ConnectError as error:
-        raise FetchFailed(_no_tls(error)) from None
+    except NoTls as no_tls:
+        raise FetchFailed(_BAD_CERTIFICATE if no_tls.certificate else _NO_TLS) from None
     except httpcore2.LocalProtocolError:
         raise FetchFailed("That address can't be asked for.") from None
     except (httpcore2.NetworkError, httpcore2.ProtocolError):
@@ -176,9 +178,3 @@ def _header(response: httpcore2.Response, name: bytes) -> str:
         return value.decode().strip()
     except UnicodeDecodeError:
         return value.decode("latin-1").strip()
-
-
-def _no_tls(error: httpcore2.ConnectError) -> str:
-    if isinstance(error.__cause__, ssl.SSLCertVerificationError):
-        return "The host can't show that it is the one it says: its certificate is not valid."
-    return "The host does not speak TLS as it should."

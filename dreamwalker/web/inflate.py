@@ -48,4 +48,5 @@ class Inflate:
 
 def _wrapping(data: bytes) -> int:
     """Whether "deflate" means what the standard says, or what many servers take it for."""
-    return _ZLIB if data[0] & 0x0F == 8 and data[0] >> 4 <= 7 else _RAW
+    wrapped = data[0] & 0x0F == 8 and data[0] >> 4 <= 7 and (len(data) < 2 or (data[0] * 256 + data[1]) % 31 == 0)
+    return _ZLIB if wrapped else _RAW

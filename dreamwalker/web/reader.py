@@ -59,7 +59,10 @@ async def read(task: Task, limits: Limits) -> Text:
     """Make text of a page. Raises FetchFailed."""
     words = attrs.asdict(task, filter=attrs.filters.exclude("body"))
     words |= {"seconds": limits.reader_seconds, "memory_bytes": limits.reader_memory_bytes}
-    process = _start()
+    try:
+        process = _start()
+    except OSError:  # the machine has no room for one more
+        raise FetchFailed(UNREADABLE) from None
     try:
         answer = await _converse(process, json.dumps(words).encode() + b"\n" + task.body)
     finally:

@@ -20,6 +20,14 @@ class TooMuch(Exception):
     """More came in than was allowed for."""
 
 
+class NoTls(Exception):
+    """No TLS could be agreed on. `certificate`: since that of the other side is not valid."""
+
+    def __init__(self, certificate: bool) -> None:
+        super().__init__()
+        self.certificate = certificate
+
+
 class Allowance:
     """How many bytes may still come in."""
 
@@ -68,7 +76,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
         except BaseException as error:
             await trio.aclose_forcefully(stream)
             if isinstance(error, trio.BrokenResourceError):
-                raise httpcore2.ConnectError(str(error)) from error.__cause__
+                raise NoTls(isinstance(error.__cause__, ssl.SSLCertVerificationError)) from error
             raise
         return _Stream(stream, self._take)
 

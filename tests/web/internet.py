@@ -73,7 +73,7 @@ class Internet:
         web = self.web(limits)
         return await web.fetch(read_address(url), skip_characters=skip, limit_characters=40_000)
 
-    async def serve(self, stream: trio.SocketStream) -> None:
+    async def serve(self, stream: trio.SocketStream | trio.SSLStream[trio.SocketStream]) -> None:
         """Answer one connection."""
         async with stream:
             try:
@@ -89,8 +89,9 @@ class Internet:
                 if isinstance(answer, bytes):
                     await stream.send_all(answer)
                 else:
-                    await answer(stream)
-                await stream.send_eof()
+                    await answer(stream)  # type: ignore[arg-type]
+                if isinstance(stream, trio.SocketStream):
+                    await stream.send_eof()
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 pass  # whoever asked has left
 
