@@ -33,6 +33,7 @@ _ERRORS = {
 }
 """What the provider's words for a search that failed mean."""
 _NOT_HERE = "Searching the web is not possible with this model service: it refused the request. Go on without."
+_DECLINED = "The model declined to search for this."
 _NONE_MADE = "No search was made: what answers here can't search the web. Go on without."
 _BROKEN = "The search did not come to an end: the model could not be asked. Try again, or go on without."
 _TOO_LONG = "The search took too long. Try again, or go on without."
@@ -69,7 +70,7 @@ class Searches:
         except ModelError as error:
             await self._settle(means.guard.settle_lost(reservation, error))
             log.info("a search failed: %s", error.kind)
-            raise ToolFailed(_NOT_HERE if error.kind == "refused" else _BROKEN) from error
+            raise ToolFailed(_told(error)) from error
         except trio.TooSlowError:  # what it cost nobody knows: the reservation stands
             raise ToolFailed(_TOO_LONG) from None
         await self._settle(means.guard.settle(reservation, reply.usage))
@@ -110,6 +111,15 @@ class Searches:
         if writes:
             with trio.CancelScope(shield=True):  # the bill has come, whoever goes on without what was found
                 await self._means.store.ask(Commit(writes))
+
+
+def _told(error: ModelError) -> str:
+    """What a worker is told of a request that failed."""
+    if error.kind == "empty":
+        return _NONE_MADE
+    if error.kind != "refused":
+        return _BROKEN
+    return _NOT_HERE if error.usage is None else _DECLINED
 
 
 def _found(reply: ModelReply) -> Found:

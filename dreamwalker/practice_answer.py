@@ -49,7 +49,7 @@ EXAMPLES = {
     "search_history": "“What did I say about the holiday?”",
     "set_reminder": "“Remind me tomorrow at 9 to call mum.”",
     "make_job": "“Every morning at 8, look up the weather.”",
-    "delegate": "“Look up trains to Graz.”",
+    "delegate": "“Look up https://example.org.”",
     "message_agent": "“Ask the gardener agent when to prune roses.”",
     "ask_owner": "“Ask me whether I want tea or coffee.”",
 }

@@ -15,11 +15,15 @@ from tools.limits import Limits
 from tools.web_address import WebAddress
 
 
+_TRIES = 3
+"""An address that does not answer leaves time for the next: an IPv6 that leads nowhere is common."""
+
+
 class OpenWeb:
     """Fetches pages. Satisfies Web. Tests put their own network into `egress`; its judge is always the real one."""
 
     def __init__(self, limits: Limits, egress: Egress | None = None) -> None:
-        self._limits, self._egress = limits, egress or Egress(seconds=limits.connect_seconds)
+        self._limits, self._egress = limits, egress or Egress(seconds=limits.fetch_seconds / _TRIES)
         self._places = trio.CapacityLimiter(limits.pages_at_once)
 
     async def fetch(self, address: WebAddress, *, skip_characters: int, limit_characters: int) -> Page:

@@ -12,7 +12,7 @@ from dreamwalker.prices import SEARCH_NANO_DOLLARS
 from storage.spend import ReadPeriod, Sum, Sums
 from tests.actors.delegating import WORKER, Cast
 from tests.actors.house import Inside, inside
-from tests.messages_api import Search, answer, fail, say, use
+from tests.messages_api import Search, answer, empty, fail, say, use
 from tests.messages_api.replies import Reply
 from tests.messages_api.server import Request
 from tests.web.internet import Internet, http
@@ -120,6 +120,8 @@ async def test_a_search_costs_its_tokens_and_a_cent_in_the_same_books(database_u
         (answer(Search(query="x", error="query_too_long")), "too long", False),
         (answer(Search(query="x", error="invalid_tool_input")), "other words", False),
         (say("I can't search."), "No search was made", False),
+        (empty(), "No search was made", False),
+        (empty("refusal"), "declined to search", False),
         (answer("Hm", use("web_search", {"query": "x"})), "No search was made", False),
     ],
 )
