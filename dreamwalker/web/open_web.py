@@ -14,7 +14,6 @@ from tools.fetch_url import FetchFailed, Page
 from tools.limits import Limits
 from tools.web_address import WebAddress
 
-
 _TRIES = 3
 """An address that does not answer leaves time for the next: an IPv6 that leads nowhere is common."""
 
