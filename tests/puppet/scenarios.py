@@ -100,9 +100,7 @@ async def _note(life: Life, text: str) -> None:
 
 async def _history(life: Life, text: str) -> None:
     """A text from before is found again in a new context."""
-    await life.tell("And this zebra?", quote="There are no zebras.")
-    life.publish(f"zebra {text}")
-    await life.tell(look_it_up())
+    await life.tell("What do you think of this?", quote=f"zebra {text}")
     await life.afresh()
     await life.tell(tell_all(life))
     await life.tell("Find it. " + command("now", "search_history", query="zebra"))
