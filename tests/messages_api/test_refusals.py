@@ -78,6 +78,30 @@ async def test_a_field_of_a_tool_that_nobody_knows_is_refused(api: MessagesApi) 
     await refused(api, "tools.0.custom.exit: Extra inputs are not permitted", tools=[tool(exit=True)])
 
 
+SEARCH = {"type": "web_search_20250305", "name": "web_search", "max_uses": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"name": "search"}, "name: Input should be 'web_search'"),
+        ({"max_uses": 0}, "max_uses: Input should be greater than 0"),
+        ({"max_uses": True}, "max_uses: Input should be greater than 0"),
+        ({"description": "Searches."}, "description: Extra inputs are not permitted"),
+        ({"allowed_domains": ["a.example"], "blocked_domains": ["b.example"]}, "Only one of"),
+        ({"type": "web_search_20200101"}, "does not match any of the expected tags"),
+    ],
+)
+async def test_a_search_of_the_servers_own_that_is_asked_for_wrongly_is_refused(
+    api: MessagesApi, changes: dict[str, Any], says: str
+) -> None:
+    await refused(api, says, tools=[SEARCH | changes])
+
+
+async def test_a_search_of_the_servers_own_is_taken_beside_other_tools(api: MessagesApi) -> None:
+    await taken(api, tools=[tool(), SEARCH])
+
+
 # -- the request as a whole ------------------------------------------------------------------------
 
 
