@@ -40,11 +40,15 @@ _STATUS = {
     500: "it failed",
     503: "it can't answer just now",
 }
+_PIECES_MAX = 50_000
+"""Pieces in which a page may come: what comes byte by byte costs far more time than its bytes are worth."""
 _BAD_CERTIFICATE = "The host can't show that it is the one it says: its certificate is not valid."
 _NO_TLS = "The host does not speak TLS as it should."
 _READABLE = re.compile(
     r"text/.+|application/(?:.+\+)?(?:json|xml|xhtml\+xml)|application/(?:x-)?(?:javascript|ndjson|yaml)"
 )
+_SAYS_NOTHING = ("application/octet-stream", "application/x-unknown", "unknown/unknown")
+_NAMED = {"image": "a picture", "video": "a film", "audio": "a sound", "font": "a font"}
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 
@@ -132,7 +136,11 @@ async def _body(response: httpcore2.Response, unpack: Inflate, most_bytes: int) 
     body = bytearray()
     try:
         async with aclosing(response.aiter_stream()) as stream:
+            pieces = 0
             async for data in stream:
+                pieces += 1
+                if pieces > _PIECES_MAX:
+                    return bytes(body), True
                 for piece in unpack.feed(data):
                     body += piece
                     if len(body) > most_bytes:
@@ -165,10 +173,6 @@ def _looks(body: bytes) -> str:
     if beginning.startswith(b"%pdf-"):
         return "pdf"
     return "html" if beginning.startswith((b"<!doctype html", b"<html", b"<head", b"<body")) else "text"
-
-
-_NAMED = {"image": "a picture", "video": "a film", "audio": "a sound", "font": "a font"}
-_SAYS_NOTHING = ("application/octet-stream", "application/x-unknown", "unknown/unknown")
 
 
 def _header(response: httpcore2.Response, name: bytes) -> str:

@@ -33,7 +33,8 @@ class OpenWeb:
         raise FetchFailed(f"It takes longer than {limits.fetch_seconds:g} seconds, and was given up.")
 
     async def _fetch(self, address: WebAddress, skip_characters: int, limit_characters: int) -> Page:
-        fetching, reader = await trio.to_thread.run_sync(_programs, abandon_on_cancel=True)
+        from . import fetching, reader
+
         found = await fetching.fetch(address, self._egress, self._limits, _trusted)
         task = reader.Task(
             kind=found.kind,
@@ -52,10 +53,6 @@ class OpenWeb:
             follow_characters=text.follow_characters,
             cut=found.cut or text.cut,
         )
-
-
-def _programs() -> tuple:  # type: ignore[type-arg]
-    return tuple(importlib.import_module(f"dreamwalker.web.{name}") for name in ("fetching", "reader"))
 
 
 async def _trusted() -> ssl.SSLContext:
