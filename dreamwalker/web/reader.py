@@ -24,6 +24,8 @@ _READ_BYTES = 65_536
 _ANSWER_BYTES = 2_000_000
 """More than any answer has: the text is cut before it is written."""
 
+_TITLE_CHARACTERS = 300
+
 UNREADABLE = "The page could not be read: it takes too long, needs too much memory, or is broken."
 FAILURES = {
     "encrypted": "It is a PDF that wants a password.",
@@ -126,4 +128,4 @@ def _made(answer: bytes) -> Text:
             raise TypeError
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise FetchFailed(UNREADABLE) from None
-    return Text(title=title, text=text, follow_characters=max(follow, 0), cut=cut)
+    return Text(title=title[:_TITLE_CHARACTERS], text=text, follow_characters=max(follow, 0), cut=cut)

@@ -124,3 +124,9 @@ async def test_an_answer_that_is_none_is_not_believed(tmp_path: Path, monkeypatc
         monkeypatch.setattr(sys, "executable", str(liar))
         with pytest.raises(FetchFailed, match="could not be read"):
             await read(task(b"<p>x"), Limits())
+    title = "t" * 100_000
+    liar.write_text(
+        f'#!/bin/sh\ncat > /dev/null\necho \'{{"title": "{title}", "text": "", "follow": -5, "cut": true}}\'\n'
+    )
+    made = await read(task(b"<p>x"), Limits())
+    assert len(made.title) == 300 and made.follow_characters == 0
