@@ -16,6 +16,7 @@ from tests.messages_api import Search, answer, empty, fail, say, use
 from tests.messages_api.replies import Reply
 from tests.messages_api.server import Request
 from tests.web.internet import Internet, http
+from tests.world import world
 from tools.limits import Limits
 from tools.outside import Source
 
@@ -206,3 +207,14 @@ async def test_a_long_page_says_how_to_read_on(database_url: str, net: Internet)
         await it.say("When does the zoo open?")
         await it.settled()
         assert "60,000 more characters follow; skip_characters 40000 reads on there." in text(results(cast)[0])
+
+
+async def test_a_server_gives_its_workers_both(database_url: str) -> None:
+    async with world(database_url, changes={"sandbox": "none"}) as w:
+        cast = Cast().play(w.api)
+        cast.says(answer(use("delegate", {"task": "Find it"})), say("Done."))
+        cast.does("Find", answer(use("fetch_url", {"url": "http://127.0.0.1/"})), say("I could not."))
+        await w.say("Find it")
+        await w.settled()
+        assert [tool["name"] for tool in cast.asked[0]["tools"]] == ["web_search", "fetch_url"]
+        assert "its address belongs to this machine" in text(results(cast)[0])
