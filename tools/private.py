@@ -51,6 +51,8 @@ _ADDRESS = re.compile(
 )
 _ENCODED = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2}){3,}")
+_SPACED_HEX = re.compile(r"(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[\s:;,.-]{1,2}){2,}(?:0x|\\x)?[0-9A-Fa-f]{2}(?![0-9A-Za-z])")
+_NO_HEX = re.compile(r"0x|[^0-9A-Fa-f]")
 
 
 def private_text(
@@ -112,15 +114,18 @@ def squeeze(text: str) -> str:
     return _BREAK.join(_NOT_SAID.sub("", part) for part in text.split(_BREAK))
 
 
-def _meanings(text: str) -> Iterator[str]:
-    """A text, and what it means where it is written in escapes or encoded."""
+def _meanings(text: str, deep: int = 2) -> Iterator[str]:
+    """A text, and what it means where it is written in escapes or encoded, or both, one in the other."""
     yield text
-    if "%" in text:
-        yield unquote(text)
+    meant = [unquote(text)] if "%" in text else []
     if "&" in text:
-        yield html.unescape(text)
+        meant.append(html.unescape(text))
     for found in _ENCODED.finditer(text):
-        yield from _decoded(found[0])
+        meant.extend(_decoded(found[0]))
+    for found in _SPACED_HEX.finditer(text):
+        meant.extend(_decoded(_NO_HEX.sub("", found[0])))
+    for meaning in meant:
+        yield from _meanings(meaning, deep - 1) if deep > 1 and meaning != text else (meaning,)
 
 
 def _decoded(token: str) -> Iterator[str]:

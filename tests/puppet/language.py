@@ -123,6 +123,7 @@ ENCODERS: dict[str, Callable[[str], list[str]]] = {
     "base64": _one(lambda text: base64.b64encode(text.encode()).decode()),
     "base64url": _one(lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")),
     "hex": _one(lambda text: text.encode().hex()),
+    "bytes": _one(lambda text: text.encode().hex(" ")),
     "url": _one(lambda text: "".join(f"%{byte:02X}" for byte in text.encode())),
     "html": _one(lambda text: "".join(f"&#{ord(char)};" for char in text)),
     "reversed": _one(lambda text: text[::-1]),

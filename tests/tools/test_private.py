@@ -65,6 +65,13 @@ def test_what_a_model_repeats_of_a_text_from_outside_is_not_private(said: str) -
         ("code 4711", base64.b64encode(b"4711").decode()),
         ("code 4711", base64.urlsafe_b64encode(b"is 4711").decode().rstrip("=")),
         ("code 4711", b"4711".hex()),
+        ("code 4711", "34 37 31 31"),
+        ("code 4711", "it is 34:37:31:31."),
+        ("code 4711", "0x34, 0x37, 0x31, 0x31"),
+        ("code A4711", "\\x41 \\x34 \\x37 \\x31 \\x31"),
+        ("code 4711", "".join(f"%{byte:02X}" for byte in base64.b64encode(b"4711"))),
+        ("code 4711", base64.b64encode(b"%34%37%31%31").decode()),
+        (f"I know {LONG}", base64.b64encode(LONG.encode().hex().encode()).decode()),
     ],
 )
 def test_private_text_is_found_in_plain_disguises(own: str, act: str) -> None:
