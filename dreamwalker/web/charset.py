@@ -18,6 +18,7 @@ _CONTROL_SHARE_MAX = 0.02
 _WIDE_PART = 50
 """One byte of so many is zero at least in UTF-16: spaces, digits, tags."""
 
+_LATIN = "cp1252"
 _READ_AS = {
     "ascii": "cp1252",
     "us-ascii": "cp1252",
@@ -72,12 +73,20 @@ def decode(body: bytes, header: str, *, html: bool) -> str:
             return _text(body.decode(name, "replace"))
     if (wide := _wide(body)) is not None:
         return _text(body.decode(wide, "replace"))
-    for label in (header, _own_word(body, html=html)):
-        if (codec := _codec(label)) is not None:
-            text = body.decode(codec, "replace")
-            if text.count("\ufffd") <= len(text) * _BAD_SHARE_MAX:
-                return _text(text)
+    said = [_codec(header), _codec(_own_word(body, html=html))]
+    if said[0] == _LATIN:  # many servers say so of whatever they serve, and then the page knows better
+        said.reverse()
+    for codec in filter(None, said):
+        text = body.decode(codec, "replace")
+        if text.count("\ufffd") <= len(text) * _BAD_SHARE_MAX and not (codec == _LATIN and _is_no_latin(body)):
+            return _text(text)
     return _text(_guessed(body))
+
+
+def _is_no_latin(body: bytes) -> bool:
+    """Whether most letters would be ones that are rare in every language that is written in Latin letters."""
+    letters = [char for char in _telling(body).decode(_LATIN, "replace") if char.isalpha()]
+    return sum(char > "\x7f" for char in letters) * 2 > len(letters)
 
 
 def _own_word(body: bytes, *, html: bool) -> str:

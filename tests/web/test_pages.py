@@ -170,15 +170,20 @@ CHARSETS = [
 
 
 @pytest.mark.parametrize(("charset", "said"), CHARSETS)
-@pytest.mark.parametrize("where", ["header", "meta", "header and wrong meta", "wrong header", "nowhere"])
+@pytest.mark.parametrize(
+    "where",
+    ["header", "meta", "header and wrong meta", "wrong header", "latin header and meta", "latin header", "nowhere"],
+)
 async def test_a_page_is_read_in_the_characters_it_is_written_in(
     net: Internet, charset: str, said: str, where: str
 ) -> None:
-    named = {"meta": charset, "wrong header": charset, "header and wrong meta": "utf-8"}.get(where)
+    in_page = {"meta", "wrong header", "latin header and meta"}
+    named = charset if where in in_page else "utf-8" if where == "header and wrong meta" else None
     meta = f'<meta charset="{named}">' if named else ""
-    codec = charset if where == "nowhere" or charset != "utf-16" else "utf-16-le"
+    codec = charset if "header" not in where or charset != "utf-16" else "utf-16-le"
     body = f"<html><head>{meta}<title>x</title></head><body><p>{said}</p></body>".encode(codec)
-    header = {"header": charset, "header and wrong meta": charset, "wrong header": "utf-8"}.get(where)
+    headers = {"header": charset, "header and wrong meta": charset, "wrong header": "utf-8"}
+    header = "iso-8859-1" if "latin" in where else headers.get(where)
     net.pages["a.example/"] = http(body, kind=f"text/html; charset={header}" if header else "text/html")
     assert (await net.fetch("http://a.example/")).text == said
 
@@ -187,3 +192,9 @@ async def test_a_charset_is_chosen_from_a_list_and_never_a_codec(net: Internet) 
     for name in ("utf-7", "unicode_escape", "idna", "hex", "rot13", "undefined", "nonsense"):
         net.pages["a.example/"] = http(b"+ADw-b+AD4- \\x41 plain", kind=f"text/plain; charset={name}")
         assert (await net.fetch("http://a.example/")).text == "+ADw-b+AD4- \\x41 plain"
+
+
+async def test_words_with_many_accents_are_still_latin(net: Internet) -> None:
+    said = "Ça a été très élevé: où était-il, à l'époque où l'on s'y plaît, déjà là-bas, près d'Évora? Größe, Übermaß."
+    net.pages["a.example/"] = http(said.encode("cp1252"), kind="text/plain; charset=iso-8859-1")
+    assert (await net.fetch("http://a.example/")).text == said
