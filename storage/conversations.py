@@ -225,24 +225,64 @@ _PAGE = f"""
 SELECT {Entry.columns()} FROM entries WHERE conversation = ? AND seq < ? ORDER BY seq DESC LIMIT ?
 """
 _PAGE_CALLS = f"""
-SELECT {Call.columns()} FROM calls WHERE conversation = ? AND run IN
-    (SELECT run FROM entries WHERE conversation = ? AND seq < ? AND turn IS NOT NULL ORDER BY seq DESC LIMIT ?)
+SELECT {Call.columns()} FROM calls WHERE conversation = ? AND (run, turn) IN
+    (SELECT run, turn FROM entries WHERE conversation = ? AND seq >= ? AND seq < ? AND turn IS NOT NULL)
 ORDER BY run, turn, position
+"""
+_PAGE_RUNS = f"""
+SELECT {Run.columns()} FROM runs WHERE conversation = ? AND state IN ('failed', 'stopped') AND id IN
+    (SELECT run FROM entries WHERE conversation = ? AND seq >= ? AND seq < ?)
+ORDER BY id
 """
 
 
+@attrs.frozen(kw_only=True)
+class Paged:
+    """A page of a transcript: entries, oldest first, the calls of the replies among them, and the runs of these
+    entries that failed or were stopped. `more`: there are older entries.
+    """
+
+    entries: tuple[Entry, ...]
+    calls: tuple[Call, ...]
+    runs: tuple[Run, ...]
+    more: bool
+
+
 @attrs.frozen
-class Page(Read[tuple[tuple[Entry, ...], tuple[Call, ...]]]):
-    """The newest `limit` entries below `before`, oldest first, and the calls of the replies among them."""
+class Page(Read[Paged]):
+    """The newest `limit` entries below `before`, and what belongs to them."""
 
     conversation: int
     before: int
     limit: int
 
-    async def read(self, reader: Reader) -> tuple[tuple[Entry, ...], tuple[Call, ...]]:
-        rows = await reader.all(_PAGE, self.conversation, self.before, self.limit)
-        calls = await reader.all(_PAGE_CALLS, self.conversation, self.conversation, self.before, self.limit)
-        return tuple(Entry.of(row) for row in reversed(rows)), tuple(Call.of(row) for row in calls)
+    async def read(self, reader: Reader) -> Paged:
+        rows = await reader.all(_PAGE, self.conversation, self.before, self.limit + 1)
+        entries = tuple(Entry.of(row) for row in reversed(rows[: self.limit]))
+        if not entries:
+            return Paged(entries=(), calls=(), runs=(), more=False)
+        place = (self.conversation, self.conversation, entries[0].seq, entries[-1].seq + 1)
+        return Paged(
+            entries=entries,
+            calls=tuple(Call.of(row) for row in await reader.all(_PAGE_CALLS, *place)),
+            runs=tuple(Run.of(row) for row in await reader.all(_PAGE_RUNS, *place)),
+            more=len(rows) > self.limit,
+        )
+
+
+_MORE_THAN = "SELECT seq FROM entries WHERE conversation = ? AND no > ? OFFSET ? LIMIT 1"
+
+
+@attrs.frozen
+class MoreThan(Read[bool]):
+    """Whether more than so many entries of a conversation carry a number above `no`."""
+
+    conversation: int
+    no: int
+    entries: int
+
+    async def read(self, reader: Reader) -> bool:
+        return await reader.get(_MORE_THAN, self.conversation, self.no, self.entries) is not None
 
 
 _SEARCH = """

@@ -33,6 +33,42 @@ def write(
     )
 
 
+# Of a note that is known by its number, so long as nobody wrote it anew.
+_MORE = """
+INSERT INTO note_versions (note, version, made_by, text, label, run, at, no)
+SELECT n.id, n.version + 1, ?, v.text, v.label, NULL, ?::timestamptz, :no
+FROM notes n JOIN note_versions v ON v.note = n.id AND v.version = ? WHERE n.id = ? AND n.version = ?
+"""
+_MORE_TEXT = """
+INSERT INTO note_versions (note, version, made_by, text, label, run, at, no)
+SELECT n.id, n.version + 1, ?, ?, v.label, NULL, ?::timestamptz, :no
+FROM notes n JOIN note_versions v ON v.note = n.id AND v.version = n.version WHERE n.id = ? AND n.version = ?
+"""
+_GROWN = "UPDATE notes SET version = version + 1, removed = FALSE, no = :no WHERE id = ? AND version = ?"
+
+
+def rewrite(*, note: int, base: int, text: str, made_by: str, now: datetime) -> tuple[Write, ...]:
+    """Add a version that the owner wrote on version `base`, whose label it keeps: what was about then still is.
+
+    Raises NotAsExpected if `base` is not the newest version any more, Duplicate if `made_by` wrote before.
+    """
+    return (
+        Write(_MORE_TEXT, (made_by, text, now, note, base), what="the note is as it was"),
+        Write(_GROWN, (note, base), what="the note is as it was"),
+    )
+
+
+def restore(*, note: int, base: int, version: int, made_by: str, now: datetime) -> tuple[Write, ...]:
+    """Add a version that says what an earlier one said, with the label that one has.
+
+    Raises NotAsExpected if `base` is not the newest version any more, Duplicate if `made_by` wrote before.
+    """
+    return (
+        Write(_MORE, (made_by, now, version, note, base), what="the note is as it was"),
+        Write(_GROWN, (note, base), what="the note is as it was"),
+    )
+
+
 _NOTE = """
 SELECT n.id, n.agent, n.title, n.version, n.removed, v.text, v.label, v.at, n.no
 FROM notes n JOIN note_versions v ON v.note = n.id AND v.version = n.version
@@ -97,6 +133,20 @@ class VersionNow(Read[int]):
     async def read(self, reader: Reader) -> int:
         row = await reader.get(_VERSION_NOW, self.agent, self.title)
         return 0 if row is None else int(row["version"])
+
+
+_HEAD_BY_ID = "SELECT agent, title FROM notes WHERE id = ?"
+
+
+@attrs.frozen
+class NoteTitle(Read[tuple[str, str] | None]):
+    """Whose a note is and what it is called, by its number."""
+
+    note: int
+
+    async def read(self, reader: Reader) -> tuple[str, str] | None:
+        row = await reader.get(_HEAD_BY_ID, self.note)
+        return None if row is None else (row["agent"], row["title"])
 
 
 _VERSIONS = f"SELECT {NoteVersion.columns()} FROM note_versions WHERE note = ? ORDER BY version DESC"

@@ -140,18 +140,31 @@ _LIST = f"""
 SELECT {Push.columns()} FROM pushes
 WHERE (made_at, id) < (?::timestamptz, ?::text) ORDER BY made_at DESC, id DESC LIMIT ?
 """
+_LIST_OF = f"""
+SELECT {Push.columns()} FROM pushes
+WHERE thing = ?::bigint AND (made_at, id) < (?::timestamptz, ?::text) ORDER BY made_at DESC, id DESC LIMIT ?
+"""
 
 
 @attrs.frozen(kw_only=True)
 class ListPushes(Read[tuple[Push, ...]]):
-    """Pushes made before an instant (of those made at it, the ones whose id is lower), the newest first."""
+    """Pushes made before an instant (of those made at it, the ones whose id is lower), the newest first.
+
+    `thing`: only those that tell of this reminder or job.
+    """
 
     before: datetime
     before_id: str
     limit: int
+    thing: int | None = None
 
     async def read(self, reader: Reader) -> tuple[Push, ...]:
-        return tuple(Push.of(row) for row in await reader.all(_LIST, self.before, self.before_id, self.limit))
+        page = (self.before, self.before_id, self.limit)
+        if self.thing is None:
+            rows = await reader.all(_LIST, *page)
+        else:
+            rows = await reader.all(_LIST_OF, self.thing, *page)
+        return tuple(Push.of(row) for row in rows)
 
 
 _GET = f"SELECT {Push.columns()} FROM pushes WHERE id = ?"

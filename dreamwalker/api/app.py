@@ -1,6 +1,6 @@
-"""The application: every endpoint behind the door.
+"""The application: every endpoint behind the door, and the files of the web app.
 
-One rule: what is not an endpoint is not there.
+One rule: what is neither is not there.
 """
 
 from typing import NoReturn
@@ -34,6 +34,7 @@ from . import (
     status,
     stream,
     wake,
+    web,
 )
 from .auth import Headers, Token, carries
 from .door import Door
@@ -72,7 +73,7 @@ def make_app(system: System) -> Starlette:
     by_route: dict[str, dict[str, AnyEndpoint]] = {}
     for endpoint in ENDPOINTS:
         by_route.setdefault(endpoint.route, {})[endpoint.method] = endpoint
-    public = [endpoint.route for endpoint in ENDPOINTS if endpoint.public]
+    public = [*(endpoint.route for endpoint in ENDPOINTS if endpoint.public), *web.ROUTES]
     wake_token = system.config.wake_token.encode() if system.config.wake_token is not None else None
 
     def wakes(headers: Headers) -> bool:
@@ -94,7 +95,8 @@ def make_app(system: System) -> Starlette:
     )
     app = Starlette(
         routes=[
-            Route(route, dispatch(doors, by_method), methods=list(by_method)) for route, by_method in by_route.items()
+            *(Route(route, dispatch(doors, each), methods=list(each)) for route, each in by_route.items()),
+            *web.routes(),
         ],
         middleware=[door],
         exception_handlers={HTTPException: _leave_to_the_door},

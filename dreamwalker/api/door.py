@@ -23,6 +23,7 @@ HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"referrer-policy", b"no-referrer"),
 )
+"""What every answer says, unless it says something else of its own: the web app's pages have another policy."""
 
 
 class Door:
@@ -92,7 +93,9 @@ class Exchange:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            message = {**message, "headers": [*message.get("headers", ()), *HEADERS]}
+            said = list(message.get("headers", ()))
+            names = {name.lower() for name, _ in said}
+            message = {**message, "headers": [*said, *(header for header in HEADERS if header[0] not in names)]}
         elif not message.get("more_body", False) and not self._heard_out:
             await self._hear_out()
             await self._send_listening(message)

@@ -5,6 +5,7 @@ One rule: a page says the number it is true for, so that a live stream from ther
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from dreamwalker.house import House
@@ -34,12 +35,14 @@ class EntriesQuery(Given, frozen=True):
 class Entries(Shown, frozen=True):
     """A page of the transcript, oldest first, with the calls of the replies in it.
 
-    `more`: there are older ones. `no`: open the live stream from here. The newest page also has the messages that
-    wait to be placed, the run that is open or waiting, the agent's open questions, and the workers at work.
+    `ended`: the runs of these entries that failed or were stopped. `more`: there are older entries. `no`: open the
+    live stream from here. The newest page also has the messages that wait to be placed, the run that is open or
+    waiting, the agent's open questions, and the workers at work.
     """
 
     entries: tuple[views.Entry, ...]
     calls: tuple[views.Call, ...]
+    ended: tuple[views.Run, ...]
     more: bool
     no: int
     messages: tuple[views.Message, ...] = ()
@@ -53,11 +56,12 @@ async def list_entries(asked: Asked[AgentPath, EntriesQuery, Nothing]) -> Entrie
     conversation, ask = home_of(house, asked.path.name), house.store.ask
     no = house.store.commit_no  # before it is read: what is committed meanwhile comes again by the stream
     limit = min(query.limit or house.limits.page_entries, house.limits.page_entries)
-    entries, calls = await ask(Page(conversation, query.before or BIGINT_MAX, limit + 1))
+    found = await ask(Page(conversation, query.before or BIGINT_MAX, limit))
     page = Entries(
-        entries=tuple(views.Entry.of(entry) for entry in entries[-limit:]),
-        calls=tuple(views.Call.of(call) for call in calls),
-        more=len(entries) > limit,
+        entries=tuple(views.Entry.of(entry) for entry in found.entries),
+        calls=tuple(views.Call.of(call) for call in found.calls),
+        ended=tuple(views.Run.of(run) for run in found.runs),
+        more=found.more,
         no=no,
     )
     if query.before is not None:
@@ -65,11 +69,8 @@ async def list_entries(asked: Asked[AgentPath, EntriesQuery, Nothing]) -> Entrie
     messages = await ask(inbox.Unplaced(conversation))  # before the run: what is placed meanwhile is in a run by then
     run = await ask(OpenRun(conversation))
     questions = await ask(ListQuestions(before=BIGINT_MAX, limit=PAGE_MAX, only_open=True, agent=asked.path.name))
-    return Entries(
-        entries=page.entries,
-        calls=page.calls,
-        more=page.more,
-        no=no,
+    return msgspec.structs.replace(
+        page,
         messages=tuple(views.Message.of(message) for message in messages),
         run=None if run is None else views.Run.of(run),
         questions=tuple(views.Question.of(row, house.zone, house.clock.now()) for row in reversed(questions)),

@@ -1,15 +1,25 @@
-"""The notes of an agent. One rule: they are read here and written by the agent."""
+"""The notes of an agent.
+
+One rule: the owner adds a version as the agent does, and changes none. What derives from a text keeps its label: his
+going over it cleans nothing.
+"""
 
 from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta
 
+from dreamwalker.house import House
 from storage import notes
+from storage.errors import Duplicate, NotAsExpected
+from storage.operation import Commit
 
 from . import views
 from .agents import AgentPath, home_of
 from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown, not_found
+from .errors import Refused
+from .messages import RequestId
+from .things import checked
 
 
 class NotesQuery(Given, frozen=True):
@@ -56,9 +66,22 @@ class NoteVersion(Shown, frozen=True):
 
 
 class NoteVersions(Shown, frozen=True):
-    """Everything a note ever said, the newest first."""
+    """A note and everything it ever said, the newest first."""
 
+    agent: str
+    title: str
     versions: tuple[NoteVersion, ...]
+
+
+class NewVersion(Given, frozen=True):
+    """What a note is to say now: `text`, or what its version number `version` said. `base`: the newest version that
+    was seen.
+    """
+
+    request_id: RequestId
+    base: Annotated[int, Meta(ge=1, le=BIGINT_MAX)]
+    text: str | None = None
+    version: Annotated[int, Meta(ge=1, le=BIGINT_MAX)] | None = None
 
 
 async def list_notes(asked: Asked[AgentPath, NotesQuery, Nothing]) -> Notes:
@@ -85,11 +108,41 @@ async def list_notes(asked: Asked[AgentPath, NotesQuery, Nothing]) -> Notes:
 
 
 async def list_versions(asked: Asked[NotePath, Nothing, Nothing]) -> NoteVersions:
-    house = await asked.house()
-    found = await house.store.ask(notes.NoteVersions(asked.path.id))
-    if not found:
+    return await _versions(await asked.house(), asked.path.id)
+
+
+async def add_version(asked: Asked[NotePath, Nothing, NewVersion]) -> NoteVersions:
+    house, note, body = await asked.house(), asked.path.id, asked.body
+    made_by, now = f"request:{body.request_id}", house.clock.now()
+    if (body.text is None) == (body.version is None):
+        raise Refused(422, "A new version has a text, or the number of an earlier version; one of them.")
+    stood = await _versions(house, note)
+    if any(version.made_by == made_by for version in stood.versions):
+        return stood
+    if body.text is not None:
+        text = checked(house, body.text, house.limits.note_characters, "A note")
+        writes = notes.rewrite(note=note, base=body.base, text=text, made_by=made_by, now=now)
+    elif body.version is not None and any(version.version == body.version for version in stood.versions):
+        writes = notes.restore(note=note, base=body.base, version=body.version, made_by=made_by, now=now)
+    else:
+        raise Refused(422, f"The note never had a version {body.version}.")
+    try:
+        await house.store.ask(Commit(writes))
+    except NotAsExpected:
+        raise Refused(409, "The note was written anew meanwhile; look at it again.", code="changed") from None
+    except Duplicate:
+        raise Refused(409, "Something else was written under this request id.", code="conflict") from None
+    return await _versions(house, note)
+
+
+async def _versions(house: House, note: int) -> NoteVersions:
+    head = await house.store.ask(notes.NoteTitle(note))
+    if head is None:
         raise not_found("note of that id")
+    found = await house.store.ask(notes.NoteVersions(note))
     return NoteVersions(
+        agent=head[0],
+        title=head[1],
         versions=tuple(
             NoteVersion(
                 version=version.version,
@@ -101,7 +154,7 @@ async def list_versions(asked: Asked[NotePath, Nothing, Nothing]) -> NoteVersion
                 no=version.no,
             )
             for version in found
-        )
+        ),
     )
 
 
@@ -122,5 +175,16 @@ ENDPOINTS = (
         handle=list_versions,
         path=NotePath,
         answer=NoteVersions,
+    ),
+    Endpoint(
+        method="POST",
+        route="/api/notes/{id}/versions",
+        says="Write a note anew, or go back to what it said once; either way by a version that is added.",
+        handle=add_version,
+        path=NotePath,
+        body=NewVersion,
+        answer=NoteVersions,
+        status=201,
+        refusals=(409,),
     ),
 )

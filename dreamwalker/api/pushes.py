@@ -11,17 +11,20 @@ from storage import pushes, records
 from storage.operation import Commit
 
 from . import views
-from .endpoint import Asked, Endpoint, Given, Nothing, Shown, not_found
+from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown, not_found
 from .errors import Refused
 
 _END = "9000-01-01T00:00:00Z"
 
 
 class PushesQuery(Given, frozen=True):
-    """Which ones: those made before an instant (and, of those made at it, with a lower id)."""
+    """Which ones: those made before an instant (and, of those made at it, with a lower id); of one reminder or job,
+    or all.
+    """
 
     before: Annotated[datetime, Meta(tz=True)] = datetime.fromisoformat(_END)
     before_id: Annotated[str, Meta(max_length=500)] = ""
+    thing: Annotated[int, Meta(ge=1, le=BIGINT_MAX)] | None = None
 
 
 class PushPath(Given, frozen=True):
@@ -74,7 +77,9 @@ class Pushes(Shown, frozen=True):
 async def list_pushes(asked: Asked[Nothing, PushesQuery, Nothing]) -> Pushes:
     house = await asked.house()
     limit, query = house.limits.page_entries, asked.query
-    found = await house.store.ask(pushes.ListPushes(before=query.before, before_id=query.before_id, limit=limit + 1))
+    found = await house.store.ask(
+        pushes.ListPushes(before=query.before, before_id=query.before_id, limit=limit + 1, thing=query.thing)
+    )
     shown = tuple(Push.of(row, house.limits.push_tries) for row in found[:limit])
     return Pushes(pushes=shown, more=len(found) > limit)
 

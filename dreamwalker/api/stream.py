@@ -16,7 +16,7 @@ from actors.live import InFlight, Watch
 from actors.supervisor import unwrap
 from dreamwalker.house import House
 from dreamwalker.not_ready import NotReady
-from storage.conversations import Changes, ChangesSince, LastSeq
+from storage.conversations import Changes, ChangesSince, LastSeq, MoreThan
 from storage.errors import StorageError
 from storage.text import clean
 from storage.workers import WorkersSince
@@ -32,9 +32,14 @@ CHANGE_ROWS = 100
 
 
 class StreamQuery(Given, frozen=True):
-    """From where: what carries a number above `from`; without it, what is new from now on."""
+    """From where: what carries a number above `from`; without it, what is new from now on.
+
+    `behind`: where more than so many entries are above `from`, it is not opened (409 `behind`), since reading the
+    newest page of entries, and joining from its number, is faster than hearing them all.
+    """
 
     start_no: Annotated[int, Meta(ge=0, le=BIGINT_MAX)] | None = field(name="from", default=None)
+    behind: Annotated[int, Meta(ge=1, le=BIGINT_MAX)] | None = None
 
 
 class Change(Shown, frozen=True):
@@ -208,6 +213,9 @@ async def open_stream(asked: Asked[AgentPath, StreamQuery, Nothing]) -> LiveStre
     start_no = asked.query.start_no if asked.query.start_no is not None else newest
     if start_no > newest:
         raise Refused(409, f"Commit {start_no} does not exist (yet); begin anew without `from`.", code="ahead")
+    behind = asked.query.behind
+    if behind is not None and await house.store.ask(MoreThan(conversation, start_no, behind)):
+        raise Refused(409, f"More than {behind:,} entries are above commit {start_no}; read a page.", code="behind")
     if doors.streams >= house.limits.streams:
         raise Refused(429, "Too many live streams are open.", headers={"Retry-After": "10"})
     return LiveStream(doors, house, conversation, start_no)

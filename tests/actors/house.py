@@ -89,7 +89,8 @@ class Inside:
 
     async def transcript(self) -> tuple[tuple[Entry, ...], tuple[Call, ...]]:
         """Every entry and call of the home conversation."""
-        return await self.ask(Page(self.home, before=2**60, limit=10_000))
+        page = await self.ask(Page(self.home, before=2**60, limit=10_000))
+        return page.entries, page.calls
 
     async def said(self) -> list[str]:
         """The texts of the transcript in order, without time lines."""

@@ -1,0 +1,104 @@
+/**
+ * Asking the server. One rule: whatever goes wrong becomes a Problem in words that can be shown.
+ */
+
+import { useEffect, useState } from "../vendor/ui.js";
+import { credentials, notTheOwner, refused } from "./session.js";
+import { Store } from "./store.js";
+
+/** Something that was not done. `status` 0: the server was not reached. */
+export class Problem extends Error {
+  constructor(message, { status = 0, code = "", retrySeconds = 0 } = {}) {
+    super(message);
+    Object.assign(this, { status, code, retrySeconds });
+  }
+
+  /** Whether the same may work later. */
+  get passing() {
+    return this.status === 0 || this.status === 429 || this.status === 502 || this.status === 503 || this.status === 504;
+  }
+}
+
+/** Whether the server was reached when it was last asked. */
+export const reached = new Store(true);
+
+/** Ask, and return the response as it is. @throws {Problem} */
+export async function request(method, path, body, { signal } = {}) {
+  let response;
+  try {
+    response = await fetch(`/api${path}`, {
+      method,
+      signal,
+      cache: "no-store",
+      headers: { ...credentials(), ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    if (reached.value) reached.set(false);
+    throw new Problem("dreamwalker can’t be reached just now.");
+  }
+  if (!reached.value) reached.set(true);
+  if (response.ok) return response;
+  const said = (await response.json().catch(() => null))?.error;
+  if (response.status === 401) refused(response);
+  if (response.status === 403) notTheOwner(said?.message ?? "This site does not know you.");
+  throw new Problem(said?.message ?? `dreamwalker answered ${response.status}.`, {
+    status: response.status,
+    code: said?.code ?? "",
+    retrySeconds: Number(response.headers.get("Retry-After")) || 0,
+  });
+}
+
+async function json(method, path, body, options) {
+  const response = await request(method, path, body, options);
+  const answer = await response.json();
+  if (method !== "GET") touched(); // what was read before may be otherwise now
+  return answer;
+}
+
+export const get = (path, options) => json("GET", path, undefined, options);
+export const post = (path, body = undefined) => json("POST", path, body);
+export const patch = (path, body) => json("PATCH", path, body);
+export const remove = (path) => json("DELETE", path);
+
+/** A request id of a submission: sent again, it is still one. */
+export const requestId = () => crypto.randomUUID();
+
+/** A path of parts, each of them quoted. */
+export const pathOf = (...parts) => parts.map((part) => `/${encodeURIComponent(part)}`).join("");
+
+const read = new Map();
+const resources = new Store(0);
+
+/** Everything that is shown of the server is read again. */
+export function touched() {
+  resources.set(resources.value + 1);
+}
+
+/**
+ * What stands at a path, read when it is shown and whenever something may have changed.
+ * What was read before is shown meanwhile.
+ * @returns {{data: any, problem: Problem | null, reload: () => void}}
+ */
+export function useResource(path) {
+  const [state, setState] = useState({ path: null, data: null, problem: null });
+  const [round, setRound] = useState(0);
+  useEffect(() => resources.watch(() => setRound((n) => n + 1)), []);
+  useEffect(() => {
+    if (path === null) return undefined;
+    const leaving = new AbortController();
+    get(path, { signal: leaving.signal }).then(
+      (data) => {
+        read.set(path, data);
+        setState({ path, data, problem: null });
+      },
+      (problem) => {
+        if (!leaving.signal.aborted) setState({ path, data: read.get(path) ?? null, problem });
+      },
+    );
+    return () => leaving.abort();
+  }, [path, round]);
+  const current = state.path === path ? state : { data: read.get(path) ?? null, problem: null };
+  return { data: current.data, problem: current.problem, reload: () => setRound((n) => n + 1) };
+}
