@@ -15,8 +15,8 @@ const bundles = {
     source: `
       import { h } from "preact";
       import htm from "htm";
-      export { h, render, Fragment, Component } from "preact";
-      export { useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback, useErrorBoundary } from "preact/hooks";
+      export { h, render, cloneElement } from "preact";
+      export { useState, useEffect, useLayoutEffect, useRef, useMemo, useId, useErrorBoundary } from "preact/hooks";
       export const html = htm.bind(h);`,
   },
   markdown: { packages: ["marked"], source: `export { Lexer } from "marked";` },

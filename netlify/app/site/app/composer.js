@@ -66,7 +66,7 @@ export function Composer({ conversation, sent }) {
   return html`<div class="composer">
     <${Trouble} problem=${problem} />
     <div class="composer-row">
-      <textarea ref=${field} rows="1" dir="auto" aria-label=${`Message to ${conversation.agent}`} placeholder=${working ? "Type on; it joins what is under way" : `Message to ${conversation.agent}`}
+      <textarea ref=${field} rows="1" dir="auto" aria-label=${`Message to ${conversation.agent}`} placeholder=${working ? "Type on …" : `Message to ${conversation.agent}`}
         enterkeyhint=${touch.matches ? "enter" : "send"} value=${text} onInput=${(event) => setText(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
       ${working
         ? html`<button type="button" class="round stop" disabled=${conversation.stopping} onClick=${() => attempt(() => conversation.stop())} aria-label="Stop" title="Stop (Escape)"><${Icon} name="stop" /></button>`

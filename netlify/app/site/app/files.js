@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "10a9f22310ae82a2";
+export const VERSION = "eb15c2c456d4abf5";
 export const FILES = [
   "/",
   "/app/agents.js",

@@ -2,7 +2,7 @@
 
 import { html } from "../vendor/ui.js";
 import { patch, pathOf, post, remove, requestId, useResource } from "./api.js";
-import { Action, Badge, Empty, Field, Form, FromOutside, Loading, Page } from "./parts.js";
+import { Action, Badge, Empty, Field, Form, FromOutside, Loading, Page, When } from "./parts.js";
 import { go, Link } from "./router.js";
 import { Past, Upcoming } from "./slots.js";
 import { drawn } from "./text.js";
@@ -32,7 +32,7 @@ function List({ jobs }) {
   if (jobs.length === 0) return html`<${Empty}>There is no job yet.<//>`;
   return html`<ul class="rows">${jobs.map((it) => html`<li key=${it.id}><${Link} to=${`/jobs/${it.id}`} class="row">
     <span class="row-main"><bdi>${drawn(it.title)}</bdi></span>
-    <span class="row-end">${it.running ? html`<${Badge} kind="running">runs now<//>` : null} ${it.state === "active" ? drawn(it.said) : html`<${Badge}>${it.state}<//>`}</span>
+    <span class="row-end">${it.running ? html`<${Badge} kind="running">runs now<//>` : null} ${it.next_at ? html`<${When} at=${it.next_at} near />` : html`<${Badge}>${it.state}<//>`}</span>
   <//></li>`)}</ul>`;
 }
 

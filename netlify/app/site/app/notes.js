@@ -44,7 +44,7 @@ export function NotePage({ agent, id }) {
           <button type="button" class="plain-button" onClick=${() => setEditing(false)}>Leave it as it is</button>
         <//>`
       : html`<div class="card note"><${Plain} text=${newest.text} /></div>
-          <p class="help"><${Origin} version=${newest} /> <button class="plain-button" onClick=${() => setEditing(true)}>Change it</button></p>`}
+          <p class="help"><${Origin} version=${newest} /> · <button class="plain-button" onClick=${() => setEditing(true)}>Change it</button></p>`}
     <h2>Earlier versions</h2>
     ${earlier.length === 0 ? html`<${Empty}>This is the first one.<//>` : null}
     <ol class="versions">${earlier.map((it) => html`<li key=${it.version}>

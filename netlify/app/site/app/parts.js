@@ -1,6 +1,6 @@
 /** Small pieces that every page uses. One rule: each control has a name, and each failure is said where it happened. */
 
-import { html, useEffect, useRef, useState } from "../vendor/ui.js";
+import { cloneElement, html, useEffect, useId, useRef, useState } from "../vendor/ui.js";
 import { drawn } from "./text.js";
 import { distance, exact, moment } from "./words.js";
 
@@ -17,7 +17,7 @@ const ICONS = {
   phone: "M8 3h8a1 1 0 0 1 1 1v16a1 1 0 0 1-1 1H8a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1zM11 18h2",
   send: "M5 12l14-7-5 14-3-5z",
   stop: "M7 7h10v10H7z",
-  fresh: "M12 3v4M12 17v4M3 12h4M17 12h4M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6z",
+  fresh: "M12 4H6a2 2 0 0 0-2 2v12a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2v-6M18.5 3.5l2 2L12 14l-3 1 1-3z",
   down: "M6 10l6 6 6-6",
   back: "M14 6l-6 6 6 6",
   people: "M9 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM3 20c0-4 2.5-6 6-6s6 2 6 6M16 6a2.5 2.5 0 1 1 0 5M17 14c2.5.3 4 2 4 5",
@@ -110,7 +110,14 @@ export function Form({ submit, children, send, label, class: style = "" }) {
 
 /** A labelled field. */
 export function Field({ label, help, children }) {
-  return html`<label class="field"><span class="label">${label}</span>${children}${help ? html`<span class="help">${help}</span>` : null}</label>`;
+  const id = useId();
+  const [control, ...beside] = [children].flat();
+  const described = help ? { "aria-describedby": `${id}-help` } : {};
+  return html`<div class="field">
+    <label class="label" for=${id}>${label}</label>
+    ${cloneElement(control, { id, ...described })}${beside}
+    ${help ? html`<span class="help" id=${`${id}-help`}>${help}</span>` : null}
+  </div>`;
 }
 
 /** A page beside the conversations: its title, and what it holds. */

@@ -2,7 +2,7 @@
 
 import { html, useState } from "../vendor/ui.js";
 import { patch, pathOf, post, remove, requestId, useResource } from "./api.js";
-import { Action, Badge, Empty, Field, Form, FromOutside, Loading, Page } from "./parts.js";
+import { Action, Badge, Empty, Field, Form, FromOutside, Loading, Page, When } from "./parts.js";
 import { go, Link } from "./router.js";
 import { Past, PushState } from "./slots.js";
 import { drawn } from "./text.js";
@@ -36,7 +36,7 @@ function List({ reminders, over }) {
   if (reminders.length === 0) return html`<${Empty}>${over ? "There has been no reminder yet." : "No reminder is set."}<//>`;
   return html`<ul class="rows">${reminders.map((it) => html`<li key=${it.id}><${Link} to=${`/reminders/${it.id}`} class="row">
     <span class="row-main"><bdi>${drawn(oneLine(it.text))}</bdi></span>
-    <span class="row-end">${it.state === "active" ? drawn(it.said) : html`<${Badge}>${it.state}<//>`}</span>
+    <span class="row-end">${it.next_at ? html`<${When} at=${it.next_at} near />` : html`<${Badge}>${it.state}<//>`}</span>
   <//></li>`)}</ul>`;
 }
 

@@ -41,9 +41,10 @@ function Choices({ it }) {
     <${Field} label="Your time zone"><input name="zone" list="zones" required value=${it.zone} autocapitalize="off" /><datalist id="zones">${zones.map((zone) => html`<option value=${zone} />`)}</datalist><//>
     <${Field} label="Spend at most a day, in dollars"><input name="day" type="number" min="0" step="any" inputmode="decimal" required value=${it.day_limit_dollars} /><//>
     <${Field} label="Spend at most a month, in dollars"><input name="month" type="number" min="0" step="any" inputmode="decimal" required value=${it.month_limit_dollars} /><//>
-    <${Field} label="Ask me" help="Text from outside may hold instructions written to misuse your agent.">
-      <select name="ask" defaultValue=${it.ask}><option value="since-message" selected=${it.ask === "since-message"}>when text from outside came in since I last wrote, or private text would go out</option><option value="strict" selected=${it.ask === "strict"}>whenever text from outside is about</option></select>
-    <//>
+    <fieldset class="choices"><legend class="label">When text from outside is about, ask me before anything is written or sent</legend>
+      <label class="check"><input type="radio" name="ask" value="since-message" checked=${it.ask === "since-message"} /> if it came in since I last wrote, or if private text would go out</label>
+      <label class="check"><input type="radio" name="ask" value="strict" checked=${it.ask === "strict"} /> always</label>
+    </fieldset>
     <${Field} label="Push to my phone"><select name="pushes"><option value="on" selected=${it.pushes}>yes</option><option value="off" selected=${!it.pushes}>no</option></select><//>
     <${Field} label="Snooze, in minutes"><input name="snooze" type="number" min="1" required value=${it.snooze_minutes} /><//>
   <//>`;

@@ -133,5 +133,5 @@ function Notices() {
   return html`
     ${there ? null : html`<p class="notice offline" role="status">${navigator.onLine ? "dreamwalker can’t be reached just now." : "You are offline."} What you send is kept and goes out as soon as it can. <button class="plain-button" onClick=${() => get("/status").catch(() => {})}>Try now</button></p>`}
     ${newer ? html`<p class="notice" role="status">There is a newer version of this app. <button class="plain-button" onClick=${newer}>Use it</button></p>` : null}
-    ${status.data?.practice ? html`<p class="notice practice">The practice model answers: rules, not an AI. It understands a handful of phrases.</p>` : null}`;
+    ${status.data?.practice ? html`<p class="notice practice">The practice model answers: rules, not an AI.</p>` : null}`;
 }
