@@ -96,9 +96,8 @@ async def test_a_message_waits_while_it_works_can_be_taken_back_and_a_stop_keeps
             await win.see("New context: nothing from before is sent any more")
             await win.picture("stopped")
             entries = (await w.get("/api/agents/dreamwalker/entries"))["entries"]
-            assert [(it["kind"], it["text"]) for it in entries] == [
-                ("message", "Tell me a story"), ("reply", "Once upon a time"), ("fresh", "")
-            ]  # fmt: skip
+            assert [it["kind"] for it in entries] == ["message", "reply", "fresh"]
+            assert [it["text"] for it in entries][:2] == ["Tell me a story", "Once upon a time"]
 
 
 async def test_a_question_is_answered_by_who_comes_to_it_by_its_link(
@@ -165,7 +164,7 @@ async def test_a_reminder_is_made_pushed_and_snoozed_and_all_of_it_can_be_seen(
         await win.go("/reminders")
         await win.do(lambda page: page.get_by_label("Show those that are over").check())
         await win.do(lambda page: page.get_by_role("link", name="Tea").nth(1).click())
-        await win.see("It has come up for the last time.") if False else await win.see("phone: sent")
+        await win.see("phone: sent")
         await win.see("snoozed")
         await win.picture("reminder")
         await accessible(win)
@@ -190,7 +189,7 @@ async def test_a_jobs_past_and_next_times_stand_on_its_page(database_url: str, c
             await win.go(f"/jobs/{job['id']}")
             await win.do(lambda page: expect(page.locator("ol.slots").first.locator("li")).to_have_count(5))
             await win.do(lambda page: page.get_by_text("Report", exact=True).click())
-            await win.see("It will **rain**.")
+            await win.do(lambda page: page.locator("strong", has_text="rain").wait_for())
             await win.picture("job")
             await accessible(win)
             await win.press("Pause")

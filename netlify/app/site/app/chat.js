@@ -125,8 +125,9 @@ function Status({ conversation }) {
   if (run === null) return null;
   if (run.state === "waiting") {
     if (conversation.activity === "asking") return null;
-    const later = run.retry_at ? ` It goes on at ${timeOf(run.retry_at)}.` : "";
-    return html`<p class="status waits">${drawn(run.reason ?? "It waits.")}${later} ${/limit/i.test(run.reason ?? "") ? html`<${Link} to="/spend">Raise the limit<//>` : null}</p>`;
+    const money = /limit of the (?:day|month)/.test(run.reason ?? "");
+    const later = run.retry_at && !money ? `It is tried again at ${timeOf(run.retry_at)}.` : null;
+    return html`<p class="status waits">${drawn(run.reason ?? "It waits.")} ${money ? html`<${Link} to="/spend">Raise the limit<//>` : later}</p>`;
   }
   const busy = [...conversation.calls.values()].filter((call) => call.run === run.id && call.state === "begun");
   if (flight?.text) return null;

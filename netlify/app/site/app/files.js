@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "eb15c2c456d4abf5";
+export const VERSION = "89ba475f7a2e03d9";
 export const FILES = [
   "/",
   "/app/agents.js",

@@ -2,7 +2,7 @@
 
 import { html, useState } from "../vendor/ui.js";
 import { pathOf, post, requestId, useResource } from "./api.js";
-import { Plain } from "./markdown.js";
+import { Markdown } from "./markdown.js";
 import { Action, Badge, Empty, Field, Form, FromOutside, Loading, Page, When } from "./parts.js";
 import { Link } from "./router.js";
 import { drawn } from "./text.js";
@@ -43,14 +43,14 @@ export function NotePage({ agent, id }) {
           <${Field} label="The note" help="It becomes a new version; this one stays in its history."><textarea name="text" rows="10" dir="auto" required>${newest.text}</textarea><//>
           <button type="button" class="plain-button" onClick=${() => setEditing(false)}>Leave it as it is</button>
         <//>`
-      : html`<div class="card note"><${Plain} text=${newest.text} /></div>
+      : html`<div class="card note"><${Markdown} text=${newest.text} /></div>
           <p class="help"><${Origin} version=${newest} /> · <button class="plain-button" onClick=${() => setEditing(true)}>Change it</button></p>`}
     <h2>Earlier versions</h2>
     ${earlier.length === 0 ? html`<${Empty}>This is the first one.<//>` : null}
     <ol class="versions">${earlier.map((it) => html`<li key=${it.version}>
-      <details><summary><${Badge}>version ${it.version}<//> <bdi>${drawn(oneLine(it.text, 80))}</bdi></summary><div class="card note"><${Plain} text=${it.text} /></div></details>
+      <details><summary><${Badge}>version ${it.version}<//> <bdi>${drawn(oneLine(it.text, 80))}</bdi></summary><div class="card note"><${Markdown} text=${it.text} /></div></details>
       <p class="help"><${Origin} version=${it} /></p>
-      <${Action} class="quiet-button" act=${() => post(path, { request_id: requestId(), version: it.version, base: newest.version })}>Go back to this<//>
+      <${Action} class="plain-button" act=${() => post(path, { request_id: requestId(), version: it.version, base: newest.version })}>Go back to this<//>
     </li>`)}</ol>
   <//>`;
 }

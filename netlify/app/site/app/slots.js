@@ -1,7 +1,7 @@
 /** When a reminder or job came up, and what became of it. One rule: each time has one fate, and it is shown. */
 
 import { html } from "../vendor/ui.js";
-import { Plain } from "./markdown.js";
+import { Markdown } from "./markdown.js";
 import { Badge, Empty, When } from "./parts.js";
 import { drawn } from "./text.js";
 import { counted, lateness } from "./words.js";
@@ -17,7 +17,7 @@ export function Past({ slots, more, pushes = [] }) {
   return html`<ol class="slots">${slots.map((slot) => html`<li key=${slot.slot}>
       <span><${When} at=${slot.at} /> <${Badge} kind=${slot.fate}>${fateOf(slot)}<//> ${delivery(slot, pushes)}</span>
       ${slot.why ? html`<span class="help">${drawn(slot.why)}</span>` : null}
-      ${slot.report ? html`<details><summary>Report</summary><${Plain} text=${slot.report} /></details>` : null}
+      ${slot.report ? html`<details><summary>Report</summary><${Markdown} text=${slot.report} /></details>` : null}
     </li>`)}</ol>${more ? html`<p class="help">There is an older part.</p>` : null}`;
 }
 
