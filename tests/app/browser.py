@@ -165,11 +165,19 @@ class Window:
 
 @asynccontextmanager
 async def window(
-    chromium: Chromium, w: World, size: Size = PHONE, *, path: str | None = "/", token: str | None = TOKEN, **context: Any
+    chromium: Chromium,
+    w: World,
+    size: Size = PHONE,
+    *,
+    path: str | None = "/",
+    token: str | None = TOKEN,
+    url: str | None = None,
+    **context: Any,
 ) -> AsyncIterator[Window]:
     """A window that is signed in (with `token` None it is not) and has opened `path`; at its end nothing may have
-    gone wrong in it, and it may have asked nobody but its own server.
+    gone wrong in it, and it may have asked nobody but its own server (at `url`, if it is not asked directly).
     """
+    host = url or w.url
 
     def open_window() -> Window:
         made = chromium.browser.new_context(
@@ -186,7 +194,7 @@ async def window(
             kept = f"localStorage.getItem('dreamwalker.token') ?? localStorage.setItem('dreamwalker.token', '\"{token}\"')"
             made.add_init_script(kept)
         page = made.new_page()
-        win = Window(chromium=chromium, size=size, url=w.url, context=made, page=page)
+        win = Window(chromium=chromium, size=size, url=host, context=made, page=page)
         page.on("request", lambda request: win.asked.append(request.url))
         page.on("pageerror", lambda error: win.faults.append(str(error)))
         page.on("console", lambda message: win.faults.append(message.text) if _is_fault(message) else None)
@@ -197,7 +205,7 @@ async def window(
         if path is not None:
             await win.go(path)
         yield win
-        assert win.reached() <= {w.url.removeprefix("http://")}, win.reached()
+        assert win.reached() <= {host.removeprefix("http://")}, win.reached()
         assert win.faults == []
     finally:
         with trio.CancelScope(shield=True):

@@ -28,13 +28,14 @@ export function Chat({ agent }) {
   const scroller = useRef(null);
   const [atEnd, setAtEnd] = useState(true);
 
+  const hold = useStayWhereRead(scroller);
   const look = () => {
+    hold();
     const { scrollTop, scrollHeight, clientHeight } = scroller.current; // scrollTop is 0 at the end, and negative above it
     setAtEnd(scrollTop > -AT_END_PX);
     if (scrollHeight - clientHeight + scrollTop < OLDER_WITHIN_PX) conversation.older().catch(() => {});
   };
   const toEnd = () => scroller.current.scrollTo({ top: 0 });
-  useStayWhereRead(scroller, conversation);
   useEffect(() => {
     if (atEnd && document.visibilityState === "visible") conversation.sawAll();
   });
@@ -60,17 +61,21 @@ export function Chat({ agent }) {
   </div>`;
 }
 
-/** Whoever reads further up stays there while the end grows: the distance from the end is what the browser keeps. */
-function useStayWhereRead(scroller, conversation) {
-  const stood = useRef({ last: 0, height: 0 });
+/** Whoever reads further up stays there, whatever comes or goes above and below. @returns what to call after scrolling */
+function useStayWhereRead(scroller) {
+  const anchor = useRef(null);
+  const hold = () => {
+    const { left, top, width, height } = scroller.current.getBoundingClientRect();
+    const node = scroller.current.scrollTop < -AT_END_PX ? document.elementFromPoint(left + width / 2, top + height / 2)?.closest(".flow > *, .block > *") : null;
+    anchor.current = node && !node.matches(".block") ? { node, top: node.getBoundingClientRect().top } : null;
+  };
   useLayoutEffect(() => {
-    const node = scroller.current;
-    const { last, height, anchor } = stood.current;
-    const grown = node.scrollHeight - height;
-    const older = conversation.first !== anchor;
-    if (node.scrollTop < -AT_END_PX && grown > 0 && !older && (last !== conversation.last || conversation.flight)) node.scrollTop -= grown;
-    stood.current = { last: conversation.last, height: node.scrollHeight, anchor: conversation.first };
+    const held = anchor.current;
+    if (!held?.node.isConnected) return;
+    const moved = held.node.getBoundingClientRect().top - held.top;
+    if (Math.abs(moved) > 1) scroller.current.scrollTop += moved;
   });
+  return hold;
 }
 
 /** Some entries. Far from the window it is empty space. */

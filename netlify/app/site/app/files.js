@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "89ba475f7a2e03d9";
+export const VERSION = "dfb7c91ef50c3514";
 export const FILES = [
   "/",
   "/app/agents.js",
