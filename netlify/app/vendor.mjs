@@ -22,7 +22,7 @@ const bundles = {
   markdown: { packages: ["marked"], source: `export { Lexer } from "marked";` },
   identity: {
     packages: ["@netlify/identity", "gotrue-js"],
-    source: `export { oauthLogin, handleAuthCallback, getUser, logout } from "@netlify/identity";`,
+    source: `export { oauthLogin, handleAuthCallback, getUser, logout, refreshSession } from "@netlify/identity";`,
   },
 };
 

@@ -191,7 +191,9 @@ async def window(
         )
         made.set_default_timeout(PATIENCE_MS)
         if token is not None:
-            kept = f"localStorage.getItem('dreamwalker.token') ?? localStorage.setItem('dreamwalker.token', '\"{token}\"')"
+            kept = (
+                f"localStorage.getItem('dreamwalker.token') ?? localStorage.setItem('dreamwalker.token', '\"{token}\"')"
+            )
             made.add_init_script(kept)
         page = made.new_page()
         win = Window(chromium=chromium, size=size, url=host, context=made, page=page)
@@ -206,7 +208,7 @@ async def window(
             await win.go(path)
         yield win
         assert win.reached() <= {host.removeprefix("http://")}, win.reached()
-        assert win.faults == []
+        assert win.faults == [], win.faults
     finally:
         with trio.CancelScope(shield=True):
             await chromium.do(win.context.close)
@@ -215,5 +217,5 @@ async def window(
 def _is_fault(message: Any) -> bool:
     """What the page itself got wrong; that a request was refused or the server gone is part of some stories."""
     return message.type in ("error", "warning") and not message.text.startswith(
-        ("Failed to load resource", "Service Worker registration blocked")
+        ("Failed to load resource", "Service Worker registration blocked", "Warning:\n\nDO NOT USE HTTP IN PRODUCTION")
     )

@@ -11,16 +11,14 @@ from tests.world import World
 
 @attrs.define(eq=False)
 class Relay:
-    """One address that leads to a server. `bytes_max`: an answer is cut after so many bytes; `there`: whether anybody
-    can connect; `frozen`: whether what the server says is held back, and nobody told.
+    """One address that leads to a server. `there`: whether anybody can connect; `frozen`: whether what the server says
+    is lost, and nobody told.
     """
 
     target: int
     port: int = 0
-    bytes_max: int | None = None
     there: bool = True
     frozen: bool = False
-    cuts: int = 0
     _streams: set[trio.SocketStream] = attrs.field(factory=set)
 
     @property
@@ -66,16 +64,9 @@ class Relay:
         scope.cancel()
 
     async def _answer(self, client: trio.SocketStream, server: trio.SocketStream) -> None:
-        said = 0
         async for data in server:
-            if self.frozen:
-                continue
-            if self.bytes_max is not None and said + len(data) > self.bytes_max:
-                await client.send_all(data[: self.bytes_max - said])
-                self.cuts += 1
-                return
-            said += len(data)
-            await client.send_all(data)
+            if not self.frozen:
+                await client.send_all(data)
 
 
 @asynccontextmanager

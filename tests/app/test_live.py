@@ -20,8 +20,6 @@ from tests.world import World, world
 
 pytestmark = pytest.mark.extra
 
-WORDS = " ".join(f"word{number}" for number in range(400))
-
 
 async def test_the_first_text_is_on_the_screen_fifty_milliseconds_after_the_models_first_token(
     database_url: str, chromium: Chromium
@@ -57,17 +55,21 @@ WATCH = """(text) => {
 async def test_nothing_is_doubled_or_missing_however_often_the_wire_is_cut(
     database_url: str, chromium: Chromium
 ) -> None:
-    async with world(database_url, say(WORDS, chunk=4)) as w, relay(w) as wire:
-        async with window(chromium, w, url=wire.url) as win:
-            await win.see("Hello.")
-            wire.bytes_max = 6_000
+    words = [f"word {number} …" for number in range(9)]
+    gates = [Gate() for _ in words[1:]]
+    pieces = [piece for pair in zip(words, [*gates, ""], strict=True) for piece in pair if piece != ""]
+    async with world(database_url, say(*pieces)) as w, relay(w) as wire, window(chromium, w, url=wire.url) as win:
+        await win.send("Tell me all the words")
+        for word, gate in zip(words, gates, strict=False):
+            await gate.reached.wait()
+            await win.see(word)
             await wire.cut()
-            await w.say("Tell me all the words")
-            await win.do(lambda page: expect(page.locator(".reply:not(.flight) .prose")).to_have_text(WORDS))
-            await win.do(lambda page: expect(page.locator(".presence")).to_have_text("ready"))
-            assert wire.cuts >= 3
-            assert await win.do(lambda page: page.locator(".reply").count()) == 1
-            assert await win.do(lambda page: page.locator(".own").count()) == 1
+            gate.open()  # so the next comes while nobody listens
+        await win.do(lambda page: expect(page.locator(".reply:not(.flight) .prose")).to_have_text("".join(words)))
+        await win.do(lambda page: expect(page.locator(".presence")).to_have_text("ready"))
+        assert await win.do(lambda page: page.locator(".reply").count()) == 1
+        assert await win.do(lambda page: page.locator(".own").count()) == 1
+        assert len([address for address in win.asked if "/stream?" in address]) > len(gates)
 
 
 async def test_a_wire_that_died_in_silence_is_found_out_after_sleep(database_url: str, chromium: Chromium) -> None:

@@ -78,7 +78,9 @@ async def _look(win: Window) -> None:
     """Open whatever can be opened, and see that nothing in the page could do anything."""
     await win.do(lambda page: page.wait_for_function("() => !document.querySelector('.loading')"))
     await win.do(lambda page: [it.evaluate("it => (it.open = true)") for it in page.locator("details").all()])
-    strange = "img:not([src^='/icons/']), iframe, object, embed, video, audio, base, style, form[action], [srcdoc], [ping]"
+    strange = (
+        "img:not([src^='/icons/']), iframe, object, embed, video, audio, base, style, form[action], [srcdoc], [ping]"
+    )
     assert await win.do(lambda page: page.locator(strange).count()) == 0
     assert await win.do(lambda page: page.locator("body script, head script:not([src='/app/main.js'])").count()) == 0
     assert {link for link in await win.do(_links) if "://outside.example/" not in link} <= {KNOWN}

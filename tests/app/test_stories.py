@@ -10,7 +10,7 @@ from tests.hand_clock import HandClock
 from tests.messages_api import answer, say, use
 from tests.messages_api.replies import Gate, text
 from tests.phoned import phone
-from tests.world import TOKEN, PATIENCE_SECONDS, world
+from tests.world import PATIENCE_SECONDS, TOKEN, world
 
 pytestmark = pytest.mark.extra
 

@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "dfb7c91ef50c3514";
+export const VERSION = "cf2e3d00fc01c082";
 export const FILES = [
   "/",
   "/app/agents.js",

@@ -18,15 +18,30 @@ export function credentials() {
 }
 
 /** The server does not know us. */
-export function refused(response) {
+export async function refused(response) {
   const scheme = response.headers.get("WWW-Authenticate") ?? "";
-  if (scheme.startsWith("Identity")) session.set({ state: "identity" });
-  else session.set({ state: "token", wrong: token !== null });
+  if (!scheme.startsWith("Identity")) session.set({ state: "token", wrong: token !== null });
+  else if (!(await renewed())) session.set({ state: "identity" });
 }
 
 /** Somebody signed in whom the site does not know as its owner. */
 export function notTheOwner(message) {
   session.set({ state: "identity", problem: message });
+}
+
+const identity = () => import("../vendor/identity.js");
+const signedIn = () => /(?:^|; )nf_(?:jwt|refresh)=/.test(document.cookie);
+let renewing = null;
+let renewedAt = 0;
+
+/** Whether a sign-in that has run out, as each does within an hour, could be renewed. */
+function renewed() {
+  if (!signedIn() || Date.now() - renewedAt < 10_000) return false;
+  renewing ??= identity()
+    .then((it) => it.refreshSession())
+    .then((fresh) => ((renewedAt = Date.now()), Boolean(fresh)), () => false)
+    .finally(() => (renewing = null));
+  return renewing;
 }
 
 /** Go on with this token; the next answer tells whether it is right. */
@@ -40,27 +55,28 @@ export function enter(given) {
 export async function leave() {
   token = null;
   kept.clear();
-  if (session.value.identity) {
-    const { logout } = await import("../vendor/identity.js");
-    await logout().catch(() => {});
-  }
+  if (signedIn()) await (await identity()).logout().catch(() => {});
   location.assign("/");
 }
 
 /** Sign in with Google, on a site with Identity. The browser leaves, and comes back signed in. */
 export async function signIn() {
-  const { oauthLogin } = await import("../vendor/identity.js");
-  oauthLogin("google");
+  const { oauthLogin } = await identity();
+  try {
+    oauthLogin("google");
+  } catch {
+    // that it leaves is told by an error
+  }
 }
 
 /** What a sign-in that has just come back left in the address; it is taken out of it before anything else happens. */
 export async function comeBack() {
-  if (!/^#(?:access_token|error|invite_token|confirmation_token|recovery_token)=/.test(location.hash)) return;
+  const returning = /^#(?:access_token|error|invite_token|confirmation_token|recovery_token)=/.test(location.hash);
   try {
-    const { handleAuthCallback } = await import("../vendor/identity.js");
-    await handleAuthCallback();
+    if (returning) await (await identity()).handleAuthCallback();
+    else if (signedIn()) await (await identity()).getUser(); // which goes on renewing it from now on
   } catch (error) {
     session.set({ state: "identity", problem: error.message });
   }
-  history.replaceState(null, "", location.pathname);
+  if (returning) history.replaceState(null, "", location.pathname);
 }

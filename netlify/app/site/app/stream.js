@@ -95,10 +95,10 @@ export class Follower {
     joined();
     this.#told.state("live");
     for await (const event of events(response.body, () => (this.#heardAt = Date.now()))) {
-      if (this.#closed) return;
-      if (event.name === "end") break;
+      if (this.#closed || event.name === "end") break;
       this.#told.event(event.name, event.data);
     }
+    wire.abort();
   }
 
   /** Whether the wire still speaks. After sleep the clock has leapt, and it is found out at once. */
