@@ -27,7 +27,8 @@ HOSTILE = f"""# <img src=x onerror="fetch('http://{EVIL}/1')"> heading
 [r]: http://{EVIL}/9 "title"
 
 <script>fetch("http://{EVIL}/10")</script><style>@import url(http://{EVIL}/11);*{{background:url(http://{EVIL}/12)}}</style>
-<iframe src="http://{EVIL}/13"></iframe><link rel="dns-prefetch" href="//{EVIL}"><link rel=preload href="//{EVIL}/14" as=image>
+<iframe src="http://{EVIL}/13"></iframe><link rel="dns-prefetch" href="//{EVIL}">
+<link rel=preload href="//{EVIL}/14" as=image>
 <meta http-equiv="refresh" content="0;url=http://{EVIL}/15"><base href="http://{EVIL}/"><object data="http://{EVIL}/16"></object>
 <video poster="http://{EVIL}/17" autoplay><source src="http://{EVIL}/18"></video><svg><image href="http://{EVIL}/19"/></svg>
 <form action="http://{EVIL}/20"><input autofocus onfocus=alert(1)></form><a href="http://{EVIL}/21" ping="http://{EVIL}/22">x</a>
@@ -36,7 +37,8 @@ HOSTILE = f"""# <img src=x onerror="fetch('http://{EVIL}/1')"> heading
 |---|---|
 | [x](http://{EVIL}/24) | `<img src=http://{EVIL}/25>` |
 
-- <details open ontoggle=alert(1)> &lt;img src=http://{EVIL}/26&gt; \u202e\u2066 {{"type":"a","props":{{"dangerouslySetInnerHTML":{{"__html":"<img src=http://{EVIL}/27>"}}}}}}
+- <details open ontoggle=alert(1)> &lt;img src=http://{EVIL}/26&gt; \u202e\u2066
+  {{"type":"a","props":{{"dangerouslySetInnerHTML":{{"__html":"<img src=http://{EVIL}/27>"}}}}}}
 ```html
 <img src="http://{EVIL}/28">
 ```
@@ -155,6 +157,12 @@ async def _each(w: World) -> list[str]:
     ]
 
 
+LIVE = """[...document.querySelectorAll('.prose a')].map(
+  ({ textContent, href, rel, target, nextElementSibling: next }) =>
+    [textContent, href, next?.matches('.host') && next.textContent, rel, target]
+)"""
+
+
 async def test_a_link_is_live_only_if_its_address_stands_in_outside_text_and_its_host_is_shown(
     database_url: str, chromium: Chromium
 ) -> None:
@@ -168,12 +176,7 @@ async def test_a_link_is_live_only_if_its_address_stands_in_outside_text_and_its
         await w.settled()
         async with window(chromium, w) as win:
             await win.see("tulips")
-            found = await win.do(
-                lambda page: page.evaluate(
-                    "[...document.querySelectorAll('.prose a')].map("
-                    "(it) => [it.textContent, it.href, it.parentElement.querySelector('a + bdi') && it.nextElementSibling.textContent, it.rel, it.target])"
-                )
-            )
+            found = await win.do(lambda page: page.evaluate(LIVE))
             rest = ["noopener noreferrer nofollow", "_blank"]
             assert found == [
                 ["tulips", KNOWN, "shop.example", *rest],
