@@ -22,7 +22,11 @@ def stamp() -> str:
     for name in names:
         body = (SITE / name).read_bytes()
         digest.update(f"{name} {len(body)}\n".encode() + body)
-    listed = ["/", *(f"/{name}" for name in names if name != "index.html" and not name.endswith(".txt")), "/app/files.js"]
+    listed = [
+        "/",
+        *(f"/{name}" for name in names if name != "index.html" and not name.endswith(".txt")),
+        "/app/files.js",
+    ]
     return (
         "// Made by stamp.py; `make app` makes it anew.\n"
         f"export const VERSION = {json.dumps(digest.hexdigest()[:16])};\n"

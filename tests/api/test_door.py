@@ -133,7 +133,7 @@ def test_it_answers_to_the_names_it_was_given() -> None:
 
 async def test_what_is_not_there_and_what_can_not_be_done_are_told_apart(database_url: str) -> None:
     async with world(database_url) as w:
-        for path in ("/", "/api", "/api/", "/api/status/", "/api/nothing", "/api//status", "/api/agents/x/y/z"):
+        for path in ("/nothing", "/api", "/api/", "/api/status/", "/api/nothing", "/api//status", "/api/agents/x/y/z"):
             answer = await w.get(path, status=404)
             assert answer == {"error": {"code": "not_found", "message": "There is nothing here."}}
         refused = await w.client.delete("/api/settings")

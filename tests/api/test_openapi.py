@@ -78,7 +78,10 @@ async def test_every_route_answers_as_the_document_says(database_url: str) -> No
         await ask("POST", "/api/runs/{id}/stop", id=runs[0]["id"])
         await ask("GET", "/api/runs/{id}", status=404, id=999_999)
         notes = (await ask("GET", f"{route}/notes"))["notes"]
-        await ask("GET", "/api/notes/{id}/versions", id=notes[0]["id"])
+        versions = await ask("GET", "/api/notes/{id}/versions", id=notes[0]["id"])
+        anew = {"request_id": "n", "base": versions["versions"][0]["version"], "text": "On the hook"}
+        await ask("POST", "/api/notes/{id}/versions", status=201, id=notes[0]["id"], body=anew)
+        await ask("POST", "/api/notes/{id}/versions", status=409, id=notes[0]["id"], body=anew | {"request_id": "m"})
         await _ask_about_time(ask)
         for path in ("/api/health", "/api/status", "/api/agents", "/api/spend", "/api/settings"):
             await ask("GET", path)

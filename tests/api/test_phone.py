@@ -252,3 +252,14 @@ async def test_a_wake_that_finds_no_database_says_so_and_the_next_tries_again(da
             assert refused.status_code == 503 and int(refused.headers["retry-after"]) >= 1
             proxy.door = Door.OPEN
             assert (await woken(p)).status_code == 200
+
+
+async def test_the_pushes_of_one_reminder_can_be_picked_out(database_url: str) -> None:
+    async with phone(database_url) as p:
+        first, other = await p.remind(), await p.remind("in 20m", "Coffee")
+        p.clock.move(20 * MINUTE)
+        await p.ntfy.shown(2)
+        for made in (first, other):
+            (push,) = (await p.w.get("/api/pushes", thing=made["id"]))["pushes"]
+            assert push["thing"] == made["id"]
+        assert (await p.w.get("/api/pushes", thing=999_999))["pushes"] == []

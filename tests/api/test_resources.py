@@ -2,7 +2,7 @@
 
 import json
 
-from tests.messages_api import Answer, Gate, answer, say, text, use
+from tests.messages_api import Answer, Gate, answer, fail, say, text, use
 from tests.world import Json, World, world
 
 ENTRIES = "/api/agents/dreamwalker/entries"
@@ -33,6 +33,25 @@ async def test_the_transcript_is_read_page_by_page_without_the_lines_that_tell_t
                 break
         assert pages == [["The second", "Two.", "The third", "Three."], ["The first", "One."]]
         assert page["messages"] == [] and page["run"] is None
+
+
+async def test_a_page_holds_the_calls_of_its_own_replies_and_the_runs_of_its_entries_that_ended_badly(
+    database_url: str,
+) -> None:
+    note = use("write_note", {"title": "Keys", "text": "In the drawer"})
+    async with world(database_url, answer("One", note), answer("Two", note), say("Three"), fail(400, "no")) as w:
+        await w.say("Write it twice")
+        await w.settled()
+        await w.say("And fail")
+        await w.settled(runs=2)
+        page = await w.get(ENTRIES, limit=2)
+        assert [entry["text"] for entry in page["entries"]] == ["Three", "And fail"]
+        assert page["calls"] == [] and [run["state"] for run in page["ended"]] == ["failed"]
+        page = await w.get(ENTRIES, limit=1, before=page["entries"][0]["seq"])
+        assert [entry["text"] for entry in page["entries"]] == ["Two"]
+        assert [call["turn"] for call in page["calls"]] == [page["entries"][0]["turn"]] and page["ended"] == []
+        whole = await w.get(ENTRIES)
+        assert len(whole["calls"]) == 2 and whole["more"] is False
 
 
 async def test_a_page_is_never_longer_than_the_limit_whatever_is_asked_for(database_url: str) -> None:

@@ -292,3 +292,16 @@ async def _next(events: Events) -> Event:
     event = await events.next()
     assert event is not None, "the stream ended"
     return event
+
+
+async def test_who_is_too_far_behind_is_told_to_read_a_page_if_he_asks_for_it(database_url: str) -> None:
+    async with world(database_url, say("One."), say("Two.")) as w:
+        for _ in range(2):
+            await w.say("Hi")
+        await w.settled(runs=1)
+        count = len((await w.get("/api/agents/dreamwalker/entries"))["entries"])
+        path = "/api/agents/dreamwalker/stream"
+        refused = await w.get(path, **{"from": 0, "behind": count - 1}, status=409)
+        assert refused["error"]["code"] == "behind"
+        async with w.client.stream("GET", path, params={"from": 0, "behind": count}) as response:
+            assert response.status_code == 200

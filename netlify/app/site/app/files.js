@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "cf2e3d00fc01c082";
+export const VERSION = "8429da4e4c38b0cd";
 export const FILES = [
   "/",
   "/app/agents.js",
