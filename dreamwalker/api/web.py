@@ -43,7 +43,10 @@ PAGES = (
 )
 """The deep links: each of them opens the app, which reads where it is."""
 
-ROUTES = (*PAGES, *(f"/{folder}/{{file}}" for folder in FOLDERS), *(f"/{file}" for file in FILES))
+ROUTES = (
+    (*PAGES, *(f"/{folder}/{{file}}" for folder in FOLDERS), *(f"/{file}" for file in FILES)) if SITE.is_dir() else ()
+)
+"""Everything that is served. A server whose app has a site of its own, as on the platform, comes without the files."""
 
 TYPES = {
     ".css": "text/css; charset=utf-8",
