@@ -63,6 +63,8 @@ class Config:
     ntfy_token: str | None = attrs.field(repr=False)
     public_url: str | None
     """Where a phone reaches this dreamwalker; None: pushes have no buttons."""
+    app_url: str | None
+    """Where the web app is that a push opens: the public address, unless it has a site of its own."""
     wake_token: str | None = attrs.field(repr=False)
     """Another token, which may wake it and nothing else."""
     sandbox: str
@@ -126,7 +128,8 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
         ntfy_url=reading.address("DREAMWALKER_NTFY_URL") or DEFAULT_NTFY_URL,
         ntfy_topic=reading.topic("DREAMWALKER_NTFY_TOPIC"),
         ntfy_token=reading.text("DREAMWALKER_NTFY_TOKEN"),
-        public_url=reading.address("DREAMWALKER_PUBLIC_URL"),
+        public_url=(public_url := reading.address("DREAMWALKER_PUBLIC_URL")),
+        app_url=reading.address("DREAMWALKER_APP_URL") or public_url,
         wake_token=reading.token("DREAMWALKER_WAKE_TOKEN"),
         sandbox=(sandbox := reading.choice("DREAMWALKER_SANDBOX", _SANDBOXES, "bubblewrap")),
         vercel=reading.vercel("DREAMWALKER_VERCEL") if sandbox == "vercel" else None,

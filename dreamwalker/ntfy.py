@@ -34,6 +34,9 @@ RETRY_AFTER_SECONDS = 30 * 86_400
 
 _TAGS = {"reminder": "alarm_clock", "report": "memo", "question": "question", "notice": "loudspeaker", "test": "wave"}
 
+_PAGES = {"reminder": "reminders", "report": "jobs", "question": "questions"}
+"""The page of the web app for each kind of thing; its number stands in the push's id."""
+
 _REFUSALS = {
     400: "The ntfy server does not take it as it is (400).",
     401: "The ntfy server does not know the access token (401). Correct DREAMWALKER_NTFY_TOKEN.",
@@ -50,12 +53,15 @@ _FAILURES = {
 
 @attrs.frozen(kw_only=True)
 class Topic:
-    """Where to publish, and with which token. `public_url`: where this dreamwalker is reached from a phone."""
+    """Where to publish, and with which token. `public_url`: where this dreamwalker is reached from a phone; `app_url`:
+    where its web app is, unless it is there too.
+    """
 
     url: str
     name: str = attrs.field(repr=False)
     token: str | None = attrs.field(repr=False)
     public_url: str | None
+    app_url: str | None = None
 
 
 class Ntfy:
@@ -173,7 +179,8 @@ def body_of(it: Notification, topic: Topic) -> bytes:
 
 
 def _json(it: Notification, topic: Topic, room: int) -> bytes:
-    message, whole = _cut(it.text, room, "\n… cut here" + (": “Open” shows the rest" if topic.public_url else ""))
+    opens = _opens(it, topic)
+    message, whole = _cut(it.text, room, "\n… cut here" + (": “Open” shows the rest" if opens else ""))
     title, _ = _cut(" ".join(it.title.split()), TITLE_BYTES, "…")
     value: dict[str, Any] = {
         "topic": topic.name,
@@ -182,13 +189,25 @@ def _json(it: Notification, topic: Topic, room: int) -> bytes:
         "message": message,
         "tags": [_TAGS.get(it.kind, "bell")],
     }
-    if topic.public_url is not None:
-        value |= {"click": topic.public_url, "actions": _actions(it, topic.public_url, whole=whole)}
+    if opens is not None:
+        value |= {"click": opens, "actions": _actions(it, topic, opens, whole=whole)}
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _actions(it: Notification, public_url: str, *, whole: bool) -> list[dict[str, Any]]:
-    keys = [key for key in it.keys if whole or not key.whole][: ACTIONS_MAX - 1]
+def _opens(it: Notification, topic: Topic) -> str | None:
+    """The page of the web app that shows what it is about."""
+    app = topic.app_url or topic.public_url
+    if app is None:
+        return None
+    _, _, number = it.id.partition(":")
+    number = number.partition(":")[0]
+    page = _PAGES.get(it.kind)
+    return f"{app}/{page}/{number}" if page is not None and number.isascii() and number.isdigit() else app
+
+
+def _actions(it: Notification, topic: Topic, opens: str, *, whole: bool) -> list[dict[str, Any]]:
+    public_url = topic.public_url
+    keys = [key for key in it.keys if whole or not key.whole][: ACTIONS_MAX - 1] if public_url is not None else []
     return [
         *(
             {
@@ -200,7 +219,7 @@ def _actions(it: Notification, public_url: str, *, whole: bool) -> list[dict[str
             }
             for key in keys
         ),
-        {"action": "view", "label": "Open", "url": public_url, "clear": False},
+        {"action": "view", "label": "Open", "url": opens, "clear": False},
     ]
 
 

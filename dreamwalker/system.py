@@ -341,7 +341,13 @@ async def _phone(config: Config) -> AsyncIterator[Phone | None]:
     if config.ntfy_topic is None:
         yield None
         return
-    topic = Topic(url=config.ntfy_url, name=config.ntfy_topic, token=config.ntfy_token, public_url=config.public_url)
+    topic = Topic(
+        url=config.ntfy_url,
+        name=config.ntfy_topic,
+        token=config.ntfy_token,
+        public_url=config.public_url,
+        app_url=config.app_url,
+    )
     async with Ntfy(topic, seconds=config.limits.push_seconds) as phone:
         yield phone
 

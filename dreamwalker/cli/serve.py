@@ -130,7 +130,8 @@ class _Serving:
         if self.socket is None:
             local.announce(self.config.home, local.Running(os.getpid(), local.reachable(address)))
         kept = "in DREAMWALKER_TOKEN" if self.config.token else f"in {self.config.token_file}"
-        say(f"dreamwalker listens at {address}. The token is kept {kept}. Ctrl-C stops it.")
+        opens = "" if self.socket is not None else " Open it in a browser; it asks for the token once."
+        say(f"dreamwalker listens at {address}.{opens} The token is kept {kept}. Ctrl-C stops it.")
         if self.config.practice:
             from .telling import PRACTICE
 

@@ -37,10 +37,23 @@ async def test_a_notification_is_published_as_json_with_the_access_token_to_the_
         assert came.headers[":target"] == "POST /" and came.headers["authorization"] == f"Bearer {ntfy.token}"
         assert came.value is not None
         assert came.value["message"] == "Zahnärztin 🦷 الساعة" and came.value["topic"] == ntfy.topic
-        assert came.value["click"] == PUBLIC and came.buttons == ["Done", "Snooze 10 min", "Open"]
+        assert came.value["click"] == f"{PUBLIC}/reminders/1" and came.buttons == ["Done", "Snooze 10 min", "Open"]
         done, _, opens = came.value["actions"]
         assert (done["method"], done["url"], done["clear"]) == ("POST", f"{PUBLIC}/api/buttons/{'d' * 43}", True)
-        assert (opens["action"], opens["url"]) == ("view", PUBLIC)
+        assert (opens["action"], opens["url"]) == ("view", f"{PUBLIC}/reminders/1")
+
+
+def test_a_push_opens_the_page_of_what_it_is_about_where_the_app_is() -> None:
+    there = attrs.evolve(topic("http://x"), app_url="https://app.example")
+    for fields, page in (
+        ({"id": "question:12", "kind": "question"}, "/questions/12"),
+        ({"id": "slot:7:2026-11-29T13:20+01:00", "kind": "report"}, "/jobs/7"),
+        ({"id": "test:abc", "kind": "test"}, ""),
+        ({"id": "slot:../../x", "kind": "reminder"}, ""),
+    ):
+        value = json.loads(body_of(notification("x", keys=(Key(label="Done", token="t" * 43),), **fields), there))
+        assert value["click"] == f"https://app.example{page}" == value["actions"][-1]["url"]
+        assert value["actions"][0]["url"].startswith(f"{PUBLIC}/api/buttons/")
 
 
 async def test_the_same_id_takes_the_place_of_what_is_shown() -> None:
