@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 
+import attrs
 import pytest
 
 from dreamwalker.ntfy import MESSAGE_BYTES, TITLE_BYTES, Ntfy, Topic, body_of, judge
