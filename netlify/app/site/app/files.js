@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "8429da4e4c38b0cd";
+export const VERSION = "7afe38d960da7933";
 export const FILES = [
   "/",
   "/app/agents.js",

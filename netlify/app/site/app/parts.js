@@ -52,27 +52,25 @@ export function When({ at, near = false }) {
 export function Action({ act, children, class: style = "", confirm = null, disabled = false, label }) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
-  const [sure, setSure] = useState(confirm === null);
+  const [asked, setAsked] = useState(false);
   const there = useRef(true);
   useEffect(() => () => (there.current = false), []);
   const press = async () => {
-    if (!sure) return setSure(true);
+    if (confirm !== null && !asked) return setAsked(true);
     setBusy(true);
+    setAsked(false);
     setProblem(null);
     try {
       await act();
     } catch (error) {
       if (there.current) setProblem(error);
     }
-    if (there.current) {
-      setBusy(false);
-      setSure(confirm === null);
-    }
+    if (there.current) setBusy(false);
     return undefined;
   };
   return html`<span class="action">
-    <button type="button" class=${style} onClick=${press} disabled=${busy || disabled} aria-label=${label}>${sure ? (confirm !== null && !busy ? confirm : children) : children}</button>
-    ${confirm !== null && sure && !busy ? html`<button type="button" class="plain-button" onClick=${() => setSure(false)}>No, leave it</button>` : null}
+    <button type="button" class=${style} onClick=${press} disabled=${busy || disabled} aria-label=${label}>${asked ? confirm : children}</button>
+    ${asked ? html`<button type="button" class="plain-button" onClick=${() => setAsked(false)}>No, leave it</button>` : null}
     <${Trouble} problem=${problem} />
   </span>`;
 }
