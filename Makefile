@@ -5,7 +5,7 @@ BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
 .PHONY: chat serve test test-all test-rest check format lint types layers bench kill due workers year idle hammer simulate mutants \
-    gate puppet netlify app lock clean
+    gate puppet netlify app fuzz lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -30,6 +30,7 @@ test-rest: lint types layers .venv/browser
 	$(MAKE) gate
 	$(MAKE) puppet SOME=24
 	$(MAKE) netlify
+	$(MAKE) fuzz SECONDS=20
 	$(MAKE) bench QUICK=1
 
 check: lint types layers test
@@ -97,6 +98,9 @@ gate: .venv/ready
 # A model that obeys whoever speaks, and two lives of which nothing that leaves may differ. SOME=20 SEED=3 for some of it.
 puppet: .venv/ready
 	@$(BIN)/python -m tests.puppet $(if $(SOME),--some $(SOME)) $(if $(SEED),--seed $(SEED))
+# schemathesis asks every route of a real server.
+fuzz: .venv/fuzz/ready
+	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
 
 # What is made in the web app's folder: the bundled libraries, and the stamp that tells browsers of a new version.
 app: .venv/browser
@@ -112,6 +116,8 @@ lock: .venv/ready
 	    pyproject.toml -o netlify/requirements.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --constraints requirements.txt \
 	    --no-annotate --custom-compile-command "make lock" tests/app/requirements.in -o tests/app/requirements.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --no-annotate --custom-compile-command "make lock" tests/fuzz/requirements.in -o tests/fuzz/requirements.txt
 
 .venv/ready: requirements.txt pyproject.toml
 	@echo "Setting up .venv with everything that is needed (330 MB, a minute or two) …"
@@ -124,6 +130,11 @@ lock: .venv/ready
 .venv/browser: .venv/ready tests/app/requirements.txt netlify/app/package-lock.json
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r tests/app/requirements.txt
 	npm --prefix netlify/app ci --silent
+	@touch $@
+
+.venv/fuzz/ready: .venv/ready tests/fuzz/requirements.txt
+	$(BIN)/python -m venv .venv/fuzz
+	.venv/fuzz/bin/pip install --quiet --disable-pip-version-check --require-hashes -r tests/fuzz/requirements.txt
 	@touch $@
 
 clean:

@@ -198,10 +198,15 @@ def config_for(database_url: str, model_url: str, **limits: Any) -> Config:
 
 @asynccontextmanager
 async def world(
-    database_url: str, *script: Reply | Rule, clock: Clock | None = None, changes: Json | None = None, **limits: Any
+    database_url: str,
+    *script: Reply | Rule,
+    clock: Clock | None = None,
+    changes: Json | None = None,
+    lifetime_seconds: float = LIFETIME_SECONDS,
+    **limits: Any,
 ) -> AsyncIterator[World]:
     """A dreamwalker that is asleep until it is asked. `limits` by name; `changes` to the configuration by field."""
-    with trio.fail_after(LIFETIME_SECONDS):
+    with trio.fail_after(lifetime_seconds):
         async with serve_messages_api() as api:
             api.script(*script)
             config = attrs.evolve(config_for(database_url, api.url, **limits), **(changes or {}))

@@ -115,6 +115,7 @@ ENDPOINTS = (
         handle=list_runs,
         query=RunsQuery,
         answer=Runs,
+        refusals=(404,),
     ),
     Endpoint(
         method="GET",

@@ -1,0 +1,1 @@
+"""The API asked by schemathesis, which makes up requests of all kinds from its own description."""
