@@ -6,9 +6,11 @@ One rule: an error is `{"error": {"code", "message"}}` in plain words, whatever 
 import logging
 import math
 from collections.abc import Mapping
+from typing import Annotated
 
 import attrs
 import msgspec
+from msgspec import Meta
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -39,6 +41,38 @@ CODES = {
 }
 """The code of each status, where the one who refuses names no narrower one."""
 
+MEANINGS = {
+    "ahead": "The stream is asked for from a commit that does not exist.",
+    "bad_request": "The body is not JSON in UTF-8, or an object has a key twice.",
+    "behind": "More has changed than the client wants to hear one by one: read a page, and join from its number.",
+    "changed": "What it was about has changed meanwhile: look at it again.",
+    "conflict": "Something else was sent under this request id, or has this name.",
+    "decided": "It was decided otherwise before.",
+    "expired": "The question has expired, which means no.",
+    "internal": "A mistake of dreamwalker's own; its log tells about it.",
+    "invalid": "A field is unknown, missing, or holds what it can't.",
+    "main": "The main agent can't be retired.",
+    "method_not_allowed": "The route does not take this method.",
+    "misdirected": "The server does not answer to that host name.",
+    "no_phone": "No phone is set up, or pushes are turned off.",
+    "not_found": "There is no such thing.",
+    "not_ready": "The storage can't be opened just now.",
+    "over": "The reminder or job is over.",
+    "placed": "The agent has the message already.",
+    "retired": "The agent is retired.",
+    "stopped": "The run of the question was stopped.",
+    "superseded": "The question was asked anew.",
+    "time": "The time in words can't be understood, or has passed.",
+    "timeout": "The body came too slowly.",
+    "too_large": "The body is too large.",
+    "too_many": "There are too many; try again later.",
+    "unauthorized": "The token is missing or wrong.",
+    "unavailable": "The database or another instance is in the way just now; ask again.",
+    "unsupported": "The body is encoded.",
+    "withdrawn": "This deploy is not the one that the site shows.",
+}
+"""Every code there is, for those who write clients."""
+
 RETRY_SECONDS = 2.0
 """After an error of the storage it is opened anew, which takes about so long."""
 
@@ -53,6 +87,7 @@ class Refused(Exception):
         self.status, self.message = status, clean(message)
         self.code = code if code is not None else CODES[status]
         self.headers = dict(headers or {})
+        assert self.code in MEANINGS, self.code
 
     @property
     def response(self) -> Response:
@@ -64,7 +99,13 @@ class Refused(Exception):
 class Said(msgspec.Struct, frozen=True, kw_only=True):
     """What went wrong: a code for programs, and words for people."""
 
-    code: str
+    code: Annotated[
+        str,
+        Meta(
+            description="\n".join(f"- `{code}`: {meaning}" for code, meaning in MEANINGS.items()),
+            extra_json_schema={"enum": list(MEANINGS)},
+        ),
+    ]
     message: str
 
 

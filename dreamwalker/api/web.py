@@ -40,6 +40,7 @@ PAGES = (
     "/pushes",
     "/spend",
     "/settings",
+    "/reference",
 )
 """The deep links: each of them opens the app, which reads where it is."""
 

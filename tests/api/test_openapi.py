@@ -1,7 +1,9 @@
 """The OpenAPI document: what it says of every route is what the route answers."""
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
@@ -9,7 +11,9 @@ import pytest
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+from dreamwalker.api import errors
 from dreamwalker.api.app import ENDPOINTS
+from dreamwalker.api.errors import CODES
 from dreamwalker.api.openapi import document
 from tests.messages_api import Gate, answer, say, text, use
 from tests.world import Json, World, world
@@ -170,6 +174,14 @@ def test_every_schema_of_the_document_is_a_schema() -> None:
         jsonschema.Draft202012Validator.check_schema(schema)
     with pytest.raises(jsonschema.ValidationError):
         check({"status": "down"}, {"$ref": "#/components/schemas/Health"})
+
+
+def test_every_code_of_an_error_is_listed_with_its_meaning() -> None:
+    code = DOCUMENT["components"]["schemas"]["Said"]["properties"]["code"]
+    assert set(CODES.values()) <= set(code["enum"]) and all(f"- `{it}`: " in code["description"] for it in code["enum"])
+    sources = [path.read_text() for path in Path(errors.__file__).parent.glob("*.py")]
+    used = {it for source in sources for it in re.findall(r'code="([a-z_]+)"', source)}
+    assert used <= set(code["enum"])
 
 
 def test_every_operation_has_a_name_of_its_own_and_says_what_it_does() -> None:

@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "7afe38d960da7933";
+export const VERSION = "33f0f601e8d31ee3";
 export const FILES = [
   "/",
   "/app/agents.js",
@@ -15,6 +15,7 @@ export const FILES = [
   "/app/parts.js",
   "/app/pushes.js",
   "/app/question.js",
+  "/app/reference.js",
   "/app/reminders.js",
   "/app/router.js",
   "/app/runs.js",

@@ -17,6 +17,7 @@ export function SettingsPage() {
       <dt>version</dt><dd>${drawn(status.data.version)}</dd>
       <dt>model</dt><dd>${status.data.practice ? "the practice model: rules, not an AI" : drawn(status.data.model)}</dd>
       <dt>phone</dt><dd>${status.data.pushes}${status.data.buttons ? ", with buttons" : ""} · <${Link} to="/pushes">what was pushed<//></dd>
+      <dt>API</dt><dd><${Link} to="/reference">what it takes and answers<//></dd>
       <dt>commit</dt><dd>${status.data.commit_no.toLocaleString()}</dd>
     </dl>` : html`<${Loading} of=${status} />`}
     <h2>This browser</h2>

@@ -9,6 +9,7 @@ import { NotePage, NotesPage } from "./notes.js";
 import { Empty, Icon, Page } from "./parts.js";
 import { PushesPage } from "./pushes.js";
 import { QuestionPage, QuestionsPage } from "./question.js";
+import { ReferencePage } from "./reference.js";
 import { ReminderPage, RemindersPage } from "./reminders.js";
 import { Link, place } from "./router.js";
 import { RunPage, RunsPage } from "./runs.js";
@@ -43,6 +44,8 @@ function pageOf([first, second, third]) {
       return { title: "On the phone", page: html`<${PushesPage} />` };
     case "spend":
       return { title: "Spend", page: html`<${SpendPage} />` };
+    case "reference":
+      return { title: "The API", page: html`<${ReferencePage} />` };
     case "settings":
       return { title: "Settings", page: html`<${SettingsPage} />` };
     default:
