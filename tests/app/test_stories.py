@@ -290,3 +290,16 @@ async def test_settings_are_changed_and_every_page_is_accessible(
             await win.press("Menu")
             await win.picture("menu")
             await accessible(win)
+
+
+async def test_what_is_being_typed_into_a_form_outlasts_news_from_the_server(
+    database_url: str, chromium: Chromium
+) -> None:
+    async with world(database_url) as w, window(chromium, w, path="/settings") as win:
+        await win.fill("Your time zone", "Asia/To")
+        await win.do(lambda page: page.get_by_label("always", exact=True).check())
+        await w.client.patch("/api/settings", json={"snooze_minutes": 45})
+        await win.do(lambda page: page.evaluate("dispatchEvent(new Event('visibilitychange'))"))
+        await win.do(lambda page: expect(page.get_by_label("Snooze, in minutes")).to_have_value("45"))
+        assert await win.do(lambda page: page.get_by_label("Your time zone").input_value()) == "Asia/To"
+        assert await win.do(lambda page: page.get_by_label("always", exact=True).is_checked())

@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "33f0f601e8d31ee3";
+export const VERSION = "b5e1c6349cc42e1c";
 export const FILES = [
   "/",
   "/app/agents.js",

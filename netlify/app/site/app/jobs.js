@@ -62,7 +62,7 @@ export function JobPage({ id }) {
           </p>
           <details class="card"><summary>Change it</summary>
             <${Form} submit=${change} send="Change it" label="Change the job">
-              <${Field} label="Title"><input name="title" required value=${it.title} dir="auto" /><//>
+              <${Field} label="Title"><input name="title" required defaultValue=${it.title} dir="auto" /><//>
               <${Field} label="What to do each time"><textarea name="text" required rows="4" dir="auto">${it.text}</textarea><//>
               <${Field} label="A new schedule" help=${`Left empty, it stays. ${WHEN_HELP}`}><input name="when" autocapitalize="off" /><//>
             <//>

@@ -11,7 +11,7 @@ export function SettingsPage() {
   const settings = useResource("/settings");
   const status = useResource("/status");
   return html`<${Page} title="Settings">
-    ${settings.data ? html`<${Choices} key=${JSON.stringify(settings.data)} it=${settings.data} />` : html`<${Loading} of=${settings} />`}
+    ${settings.data ? html`<${Choices} it=${settings.data} />` : html`<${Loading} of=${settings} />`}
     <h2>This dreamwalker</h2>
     ${status.data ? html`<dl class="facts">
       <dt>version</dt><dd>${drawn(status.data.version)}</dd>
@@ -39,14 +39,14 @@ function Choices({ it }) {
   };
   const zones = Intl.supportedValuesOf?.("timeZone") ?? [];
   return html`<${Form} submit=${save} send="Keep" label="Settings" class="card">
-    <${Field} label="Your time zone"><input name="zone" list="zones" required value=${it.zone} autocapitalize="off" /><datalist id="zones">${zones.map((zone) => html`<option value=${zone} />`)}</datalist><//>
-    <${Field} label="Spend at most a day, in dollars"><input name="day" type="number" min="0" step="any" inputmode="decimal" required value=${it.day_limit_dollars} /><//>
-    <${Field} label="Spend at most a month, in dollars"><input name="month" type="number" min="0" step="any" inputmode="decimal" required value=${it.month_limit_dollars} /><//>
+    <${Field} label="Your time zone"><input name="zone" list="zones" required defaultValue=${it.zone} autocapitalize="off" /><datalist id="zones">${zones.map((zone) => html`<option value=${zone} />`)}</datalist><//>
+    <${Field} label="Spend at most a day, in dollars"><input name="day" type="number" min="0" step="any" inputmode="decimal" required defaultValue=${it.day_limit_dollars} /><//>
+    <${Field} label="Spend at most a month, in dollars"><input name="month" type="number" min="0" step="any" inputmode="decimal" required defaultValue=${it.month_limit_dollars} /><//>
     <fieldset class="choices"><legend class="label">When text from outside is about, ask me before anything is written or sent</legend>
-      <label class="check"><input type="radio" name="ask" value="since-message" checked=${it.ask === "since-message"} /> if it came in since I last wrote, or if private text would go out</label>
-      <label class="check"><input type="radio" name="ask" value="strict" checked=${it.ask === "strict"} /> always</label>
+      <label class="check"><input type="radio" name="ask" value="since-message" defaultChecked=${it.ask === "since-message"} /> if it came in since I last wrote, or if private text would go out</label>
+      <label class="check"><input type="radio" name="ask" value="strict" defaultChecked=${it.ask === "strict"} /> always</label>
     </fieldset>
     <${Field} label="Push to my phone"><select name="pushes"><option value="on" selected=${it.pushes}>yes</option><option value="off" selected=${!it.pushes}>no</option></select><//>
-    <${Field} label="Snooze, in minutes"><input name="snooze" type="number" min="1" required value=${it.snooze_minutes} /><//>
+    <${Field} label="Snooze, in minutes"><input name="snooze" type="number" min="1" required defaultValue=${it.snooze_minutes} /><//>
   <//>`;
 }

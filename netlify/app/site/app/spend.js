@@ -32,7 +32,7 @@ function Meter({ name, period }) {
     <p class="amount"><strong>${dollars(period.used_dollars)}</strong> of ${dollars(period.limit_dollars)}</p>
     <meter min="0" max="1" high="0.8" value=${share} aria-label=${`Used ${name.toLowerCase()}`}></meter>
     <${Form} submit=${submit} send="Raise" label=${`Raise the limit: ${name}`} class="inline">
-      <${Field} label="Raise it to, in dollars"><input name="amount" type="number" inputmode="decimal" min="0" step="any" required value=${Math.ceil(period.limit_dollars * 2)} /><//>
+      <${Field} label="Raise it to, in dollars"><input name="amount" type="number" inputmode="decimal" min="0" step="any" required defaultValue=${Math.ceil(period.limit_dollars * 2)} /><//>
     <//>
   </section>`;
 }
