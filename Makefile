@@ -5,7 +5,7 @@ BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
 .PHONY: chat serve test test-all test-rest check format lint types layers bench kill due workers year idle hammer simulate mutants \
-    gate puppet netlify app fuzz lock clean
+    gate puppet netlify app docs fuzz lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -101,6 +101,10 @@ puppet: .venv/ready
 # schemathesis asks every route of a real server.
 fuzz: .venv/fuzz/ready
 	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
+
+# The reference of the command, made of its own help.
+docs: .venv/ready
+	$(BIN)/python -m dreamwalker.cli.reference > docs/command.md
 
 # What is made in the web app's folder: the bundled libraries, and the stamp that tells browsers of a new version.
 app: .venv/browser

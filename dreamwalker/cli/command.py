@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 import click
+from click.shell_completion import CompletionItem
 
 from .. import __version__
 from .problems import EXIT_CODES, STOPPED, Misconfigured, Problem
@@ -33,6 +34,7 @@ _NOUNS = {
     "serve": ("serve", "Run the server in this terminal."),
     "migrate": ("migrate", "Bring a database's schema up to date."),
     "doctor": ("doctor", "Check that everything is as it should be."),
+    "completion": ("completion", "Let a shell complete all this."),
 }
 """Each noun's module and what it is for, in the order of the help."""
 
@@ -62,6 +64,11 @@ class _Root(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, purpose) for name, (_, purpose) in _NOUNS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The nouns that begin so; none is imported, since a shell asks at each key."""
+        nouns = [CompletionItem(name, help=it) for name, (_, it) in _NOUNS.items() if name.startswith(incomplete)]
+        return nouns + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the noun; what nobody foresaw becomes one sentence."""

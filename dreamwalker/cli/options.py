@@ -23,8 +23,8 @@ class DefaultGroup(click.Group):
         self.default = default
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the default verb where none is said."""
+        """Put the default verb where none is said, but not where a shell asks how the line may go on."""
         verb = args[0] if args else None
-        if verb not in self.commands and verb not in ctx.help_option_names:
+        if verb not in self.commands and verb not in ctx.help_option_names and not ctx.resilient_parsing:
             args = [self.default, *args]
         return super().parse_args(ctx, args)
