@@ -63,7 +63,12 @@ def show(chosen: Chosen, number: int, as_json: bool) -> None:
         say(f"\n— {decision(question)}")
 
 
-@click.command()
+@click.command(
+    epilog="""\b
+Examples:
+  dreamwalker questions 12    read it first
+  dreamwalker yes 12"""
+)
 @click.argument("number", type=int)
 @json_option
 @click.pass_obj
@@ -72,7 +77,11 @@ def yes(chosen: Chosen, number: int, as_json: bool) -> None:
     _answer(chosen, number, "yes", as_json)
 
 
-@click.command()
+@click.command(
+    epilog="""\b
+Examples:
+  dreamwalker no 12"""
+)
 @click.argument("number", type=int)
 @json_option
 @click.pass_obj
@@ -81,7 +90,12 @@ def no(chosen: Chosen, number: int, as_json: bool) -> None:
     _answer(chosen, number, "no", as_json)
 
 
-@click.command()
+@click.command(
+    epilog="""\b
+Examples:
+  dreamwalker answer 13 2             the second option
+  dreamwalker answer 13 neither, please"""
+)
 @click.argument("number", type=int)
 @click.argument("text", nargs=-1)
 @json_option
