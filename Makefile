@@ -19,7 +19,7 @@ test: .venv/ready
 test-all: test test-rest
 
 # What `make test` leaves out: style, types, layers, what needs Debian packages, real kills, the gate, the bench.
-test-rest: lint types layers .venv/browser
+test-rest: lint types layers .venv/browser tests/netlify/node_modules
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "extra or slow"
 	$(MAKE) kill ROUNDS=10
 	$(MAKE) due ROUNDS=8

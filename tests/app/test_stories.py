@@ -5,12 +5,12 @@ import trio
 from playwright.sync_api import Page, expect
 
 from tests.app.axe import accessible
-from tests.app.browser import PHONE, Chromium, Size, window
+from tests.app.browser import DESKTOP, PHONE, Chromium, Size, window
 from tests.hand_clock import HandClock
 from tests.messages_api import answer, say, use
-from tests.messages_api.replies import Gate, text
+from tests.messages_api.replies import Answer, Gate, text
 from tests.phoned import phone
-from tests.world import PATIENCE_SECONDS, TOKEN, world
+from tests.world import PATIENCE_SECONDS, TOKEN, Json, world
 
 pytestmark = pytest.mark.extra
 
@@ -303,3 +303,61 @@ async def test_what_is_being_typed_into_a_form_outlasts_news_from_the_server(
         await win.do(lambda page: expect(page.get_by_label("Snooze, in minutes")).to_have_value("45"))
         assert await win.do(lambda page: page.get_by_label("Your time zone").input_value()) == "Asia/To"
         assert await win.do(lambda page: page.get_by_label("always", exact=True).is_checked())
+
+
+async def test_a_worker_is_seen_at_work_under_its_call_and_the_owner_does_not_wait_for_it(
+    database_url: str, chromium: Chromium, size: Size
+) -> None:
+    gate = Gate()
+
+    def speak(request: Json) -> Answer:
+        """The main agent delegates; its worker is slow."""
+        if "You are a worker" in str(request["system"]):
+            return say("Trains go", gate, " every hour: https://trains.example/graz")
+        if "Trains go" in str(request["messages"][-1]):
+            return say("Every hour; see https://trains.example/graz and https://trains.example/other.")
+        if "Any news" in str(request["messages"][-1]):
+            return say("Not yet; it is being looked up.")
+        return answer("I have it looked up.", use("delegate", {"task": "Find trains to Graz"}))
+
+    async with world(database_url, *[speak] * 5) as w, window(chromium, w, size) as win:
+        await win.send("How do I get to Graz?")
+        await gate.reached.wait()
+        await win.see("Has it looked up")
+        await win.do(lambda page: page.locator(".worker .tag", has_text="worker").wait_for())
+        await win.picture("worker")
+        await accessible(win)
+        await win.send("Any news?")
+        await win.see("Not yet; it is being looked up.")
+        gate.open()
+        await win.see("Every hour; see")
+        await win.picture("worker-done")
+        links = await win.do(lambda page: page.locator(".prose a").evaluate_all("them => them.map((it) => it.href)"))
+        assert links == ["https://trains.example/graz"]
+
+
+async def test_everything_of_a_conversation_can_be_done_by_keyboard(database_url: str, chromium: Chromium) -> None:
+    gate = Gate()
+    async with world(database_url, say("Once upon", gate), say("Again.")) as w:
+        async with window(chromium, w, DESKTOP) as win:
+            await win.see("Hello.")
+            await win.do(lambda page: page.keyboard.type("Tell me a story"))
+            await win.do(lambda page: page.keyboard.press("Shift+Enter"))
+            await win.do(lambda page: page.keyboard.type("of two lines"))
+            await win.do(lambda page: page.keyboard.press("Enter"))
+            await gate.reached.wait()
+            await win.do(lambda page: page.keyboard.type("Wait"))
+            await win.do(lambda page: page.keyboard.press("Enter"))
+            await win.see("take back")
+            await win.do(lambda page: page.keyboard.press("ArrowUp"))
+            await win.gone("take back")
+            assert await win.do(lambda page: page.get_by_role("textbox").input_value()) == "Wait"
+            await win.do(lambda page: page.keyboard.press("Control+A"))
+            await win.do(lambda page: page.keyboard.press("Delete"))
+            await win.do(lambda page: page.keyboard.press("Escape"))
+            await win.see("Cut short: Stopped by the owner.")
+            await win.do(lambda page: page.locator("a.skip").focus())
+            await win.do(lambda page: page.keyboard.press("/"))
+            assert await win.do(lambda page: page.evaluate("document.activeElement.tagName")) == "TEXTAREA"
+            entries = (await w.get("/api/agents/dreamwalker/entries"))["entries"]
+            assert [it["text"] for it in entries] == ["Tell me a story\nof two lines", "Once upon"]

@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "b5e1c6349cc42e1c";
+export const VERSION = "fd0c94d0c0ec0ca5";
 export const FILES = [
   "/",
   "/app/agents.js",

@@ -58,11 +58,12 @@ export function Shell() {
   const [menu, setMenu] = useState(false);
   const main = useRef(null);
   const { title, chat, page } = pageOf(parts);
+  const asked = useResource(openQuestions).data?.questions.length ?? 0;
   const path = parts.join("/");
   useEffect(() => {
-    document.title = title === MAIN ? MAIN : `${title} · dreamwalker`;
-    setMenu(false);
-  }, [title, path]);
+    document.title = `${asked > 0 ? `(${asked}) ` : ""}${title === MAIN ? MAIN : `${title} · dreamwalker`}`;
+  }, [title, asked]);
+  useEffect(() => setMenu(false), [path]);
   const first = useRef(true);
   useEffect(() => {
     if (!first.current && !chat) main.current?.focus({ preventScroll: true });

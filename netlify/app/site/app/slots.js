@@ -3,7 +3,7 @@
 import { html } from "../vendor/ui.js";
 import { Markdown } from "./markdown.js";
 import { Badge, Empty, When } from "./parts.js";
-import { drawn } from "./text.js";
+import { drawn, known } from "./text.js";
 import { counted, lateness } from "./words.js";
 
 export function Upcoming({ slots }) {
@@ -11,8 +11,9 @@ export function Upcoming({ slots }) {
   return html`<ol class="slots">${slots.map((slot) => html`<li key=${slot.slot}><${When} at=${slot.at} near /><span class="help">${drawn(slot.said)}</span></li>`)}</ol>`;
 }
 
-/** What became of past times, each with the push that told of it. */
+/** What became of past times, each with the push that told of it. A report is text from outside. */
 export function Past({ slots, more, pushes = [] }) {
+  for (const slot of slots) if (slot.report) known.learn(slot.report);
   if (slots.length === 0) return html`<${Empty}>It has not come up yet.<//>`;
   return html`<ol class="slots">${slots.map((slot) => html`<li key=${slot.slot}>
       <span><${When} at=${slot.at} /> <${Badge} kind=${slot.fate}>${fateOf(slot)}<//> ${delivery(slot, pushes)}</span>
