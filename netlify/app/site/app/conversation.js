@@ -296,7 +296,7 @@ export class Conversation extends Store {
       if (this.run?.id === run.id) this.run = null;
       if (this.flight?.run === run.id) this.flight = null;
     }
-    for (const entry of this.entriesOf(Math.floor(this.last / BLOCK))) if (entry.run === run.id) this.#touch(entry.seq);
+    for (let seq = this.last; this.entries.get(seq)?.run === run.id; seq -= 1) this.#touch(seq); // how it ended stands there
   }
 
   #touchTurn(row) {

@@ -35,7 +35,7 @@ function Own({ entry }) {
 function FromElsewhere({ entry }) {
   const { what, origin, words } = unframed(entry.text);
   return html`<article class="elsewhere" aria-label=${what || "From outside"}>
-    <p class="tag">${drawn(what || "From outside")}${origin ? html` · <bdi>${drawn(origin)}</bdi>` : null} · <${When} at=${entry.at} /></p>
+    <p class="tag">${drawn(what || "From outside")}${origin && !/^call:/.test(origin) ? html` · <bdi>${drawn(origin)}</bdi>` : null} · <${When} at=${entry.at} /></p>
     <${Clamped}><${Plain} text=${words} /><//>
   </article>`;
 }
@@ -55,7 +55,7 @@ function Clamped({ children }) {
 
 function Reply({ conversation, entry }) {
   const calls = conversation.callsOf(entry);
-  const last = conversation.entries.get(entry.seq + 1)?.run !== entry.run;
+  const last = conversation.entries.get(entry.seq + 1)?.run !== entry.run && conversation.run?.id !== entry.run;
   return html`<article class="reply" aria-label=${conversation.agent}>
     ${entry.text.trim() ? html`<${Markdown} text=${entry.text} />` : null}
     ${entry.cut ? html`<p class="cut">Cut short: ${drawn(entry.cut)}</p>` : null}
@@ -73,6 +73,7 @@ function ending(conversation, entry) {
   return null;
 }
 
+const AT_WORK = new Set(["queued", "open", "waiting"]);
 const MARKS = { begun: "…", asked: "?", detached: "↷", finished: "✓", failed: "✗" };
 const STATES = { begun: "under way", asked: "waits for your answer", detached: "its outcome comes later", finished: "done", failed: "failed" };
 
@@ -88,7 +89,7 @@ export function Call({ conversation, call }) {
       <summary><span class="mark" title=${STATES[state]}>${MARKS[state]}</span><span class="visually-hidden">${STATES[state]}: </span><span class="verb">${drawn(verb)}</span>${about ? html` <bdi class="about">${drawn(about)}</bdi>` : null}</summary>
       ${open ? html`<${CallBody} call=${call} />` : null}
     </details>
-    ${worker && !worker.over ? html`<p class="worker"><span class="tag">worker</span> ${drawn(workerWords(worker))}</p>` : null}
+    ${worker && !worker.over && AT_WORK.has(worker.state) ? html`<p class="worker"><span class="tag">worker</span> ${drawn(workerWords(worker))}</p>` : null}
     ${question && question.state === "open" ? html`<${QuestionCard} question=${question} decided=${(it) => conversation.decided(it)} />` : null}
     ${question && question.state !== "open" ? html`<p class="worker"><${Link} to=${`/questions/${question.id}`}>${question.state === "answered" ? `You answered: ${drawn(oneLine(question.answer ?? "", 80))}` : `Question ${question.id}: ${question.state}`}<//></p>` : null}
   </div>`;

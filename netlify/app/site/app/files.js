@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "fd0c94d0c0ec0ca5";
+export const VERSION = "2c990a6038af7174";
 export const FILES = [
   "/",
   "/app/agents.js",
