@@ -4,7 +4,7 @@
 
 import { useEffect, useState } from "../vendor/ui.js";
 import { credentials, notTheOwner, refused } from "./session.js";
-import { Store } from "./store.js";
+import { Store, useStore } from "./store.js";
 
 /** Something that was not done. `status` 0: the server was not reached. */
 export class Problem extends Error {
@@ -76,6 +76,15 @@ export function touched() {
   resources.set(resources.value + 1);
 }
 
+const asking = new Map();
+
+/** Read a path; whoever asks the same meanwhile gets the same answer, unless something was changed in between. */
+function shared(path) {
+  const key = `${resources.value} ${path}`;
+  if (!asking.has(key)) asking.set(key, get(path).finally(() => asking.delete(key)));
+  return asking.get(key);
+}
+
 /**
  * What stands at a path, read when it is shown and whenever something may have changed.
  * What was read before is shown meanwhile.
@@ -83,22 +92,18 @@ export function touched() {
  */
 export function useResource(path) {
   const [state, setState] = useState({ path: null, data: null, problem: null });
-  const [round, setRound] = useState(0);
-  useEffect(() => resources.watch(() => setRound((n) => n + 1)), []);
+  const round = useStore(resources);
   useEffect(() => {
-    if (path === null) return undefined;
-    const leaving = new AbortController();
-    get(path, { signal: leaving.signal }).then(
+    let here = true;
+    shared(path).then(
       (data) => {
         read.set(path, data);
-        setState({ path, data, problem: null });
+        if (here) setState({ path, data, problem: null });
       },
-      (problem) => {
-        if (!leaving.signal.aborted) setState({ path, data: read.get(path) ?? null, problem });
-      },
+      (problem) => here && setState({ path, data: read.get(path) ?? null, problem }),
     );
-    return () => leaving.abort();
+    return () => (here = false);
   }, [path, round]);
   const current = state.path === path ? state : { data: read.get(path) ?? null, problem: null };
-  return { data: current.data, problem: current.problem, reload: () => setRound((n) => n + 1) };
+  return { data: current.data, problem: current.problem, reload: touched };
 }

@@ -28,7 +28,8 @@ function shown(conversation, entry) {
 }
 
 function Own({ entry }) {
-  return html`<article class="own" aria-label="You"><${Plain} text=${entry.text} /><footer><${When} at=${entry.at} /></footer></article>`;
+  const words = html`<${Plain} text=${entry.text} />`;
+  return html`<article class="own" aria-label="You">${entry.text.length > LONG ? html`<${Clamped}>${words}<//>` : words}<footer><${When} at=${entry.at} /></footer></article>`;
 }
 
 /** Text from outside: what it is and where from, and its beginning; the whole of it when asked. */
@@ -72,6 +73,9 @@ function ending(conversation, entry) {
   if (run.state === "stopped" && !entry.cut) return html`<p class="cut">${drawn(run.reason ?? "Stopped.")}</p>`;
   return null;
 }
+
+/** A message of his own that is longer is shown whole only when asked. */
+const LONG = 4_000;
 
 const AT_WORK = new Set(["queued", "open", "waiting"]);
 const MARKS = { begun: "…", asked: "?", detached: "↷", finished: "✓", failed: "✗" };

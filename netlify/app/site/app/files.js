@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "2c990a6038af7174";
+export const VERSION = "d5aeef41610fcb8c";
 export const FILES = [
   "/",
   "/app/agents.js",

@@ -3,7 +3,7 @@
 import { html, render, useEffect, useErrorBoundary } from "../vendor/ui.js";
 import { get, touched } from "./api.js";
 import { leaveAll } from "./conversation.js";
-import { comeBack, session } from "./session.js";
+import { comeBack, hasCredentials, session } from "./session.js";
 import { Shell } from "./shell.js";
 import { SignIn } from "./signin.js";
 import { useStore } from "./store.js";
@@ -31,6 +31,6 @@ function App() {
 }
 
 await comeBack();
-if (session.value.state === "in") await get("/status").catch(() => {}); // so that the door is shown before anything else
+if (!hasCredentials()) await get("/status").catch(() => {}); // then the door is shown before anything else
 render(html`<${App} />`, document.getElementById("app"));
 keepShell();

@@ -17,6 +17,9 @@ export function credentials() {
   return token === null ? {} : { Authorization: `Bearer ${token}` };
 }
 
+/** Whether there is something to be known by; whether it is right, the server tells. */
+export const hasCredentials = () => token !== null || signedIn();
+
 /** The server does not know us. */
 export async function refused(response) {
   const scheme = response.headers.get("WWW-Authenticate") ?? "";
