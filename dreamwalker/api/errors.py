@@ -51,6 +51,7 @@ MEANINGS = {
     "expired": "The question has expired, which means no.",
     "internal": "A mistake of dreamwalker's own; its log tells about it.",
     "invalid": "A field is unknown, missing, or holds what it can't.",
+    "lower": "The limit is higher already.",
     "main": "The main agent can't be retired.",
     "method_not_allowed": "The route does not take this method.",
     "misdirected": "The server does not answer to that host name.",
@@ -87,7 +88,6 @@ class Refused(Exception):
         self.status, self.message = status, clean(message)
         self.code = code if code is not None else CODES[status]
         self.headers = dict(headers or {})
-        assert self.code in MEANINGS, self.code
 
     @property
     def response(self) -> Response:
