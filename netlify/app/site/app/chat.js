@@ -47,7 +47,7 @@ export function Chat({ agent }) {
     <div class="transcript" ref=${scroller} onScroll=${look} tabindex="0" role="group" aria-label=${`Conversation with ${agent}`}>
       <div class="flow">
         ${conversation.more ? html`<p class="older"><button class="plain-button" onClick=${() => conversation.older()}>Show earlier</button></p>` : null}
-        ${conversation.entries.size === 0 && conversation.state === "live" && conversation.outbox.length === 0 ? html`<${Welcome} agent=${agent} />` : null}
+        ${conversation.entries.size === 0 && conversation.state === "live" && conversation.outbox.items.length === 0 ? html`<${Welcome} agent=${agent} />` : null}
         ${conversation.blocks.map(({ block, version }) => html`<${Block} key=${block} conversation=${conversation} block=${block} version=${version} scroller=${scroller} />`)}
         ${conversation.flight?.text ? html`<article class="reply flight" aria-label=${`${agent} writes`} aria-busy="true"><${Markdown} text=${conversation.flight.text} /></article>` : null}
         <${Loose} conversation=${conversation} />
@@ -116,10 +116,10 @@ function Waiting({ conversation }) {
         : html`<article key=${message.id} class="own waiting" aria-label="You, waiting"><${Plain} text=${message.text} />
             <footer>waiting · <${Action} class="plain-button" act=${() => conversation.withdraw(message)}>take back<//></footer></article>`,
     )}
-    ${conversation.outbox.map(
+    ${conversation.outbox.items.map(
       (item) => html`<article key=${item.request_id} class="own waiting" aria-label="You, not sent yet"><${Plain} text=${item.text} />
         <footer>${item.refused ? html`<span class="trouble">${drawn(item.problem)}</span>` : item.problem ? `not sent yet: ${drawn(item.problem)}` : "sending …"}
-          ${item.problem ? html` · <button class="plain-button" onClick=${() => conversation.drop(item)}>take back</button>` : null}</footer></article>`,
+          ${item.problem ? html` · <button class="plain-button" onClick=${() => conversation.outbox.drop(item)}>take back</button>` : null}</footer></article>`,
     )}`;
 }
 

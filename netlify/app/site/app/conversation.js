@@ -6,7 +6,8 @@
  */
 
 import { get, pathOf, post, remove, requestId, touched } from "./api.js";
-import { kept, Store } from "./store.js";
+import { Outbox } from "./outbox.js";
+import { Store } from "./store.js";
 import { Follower } from "./stream.js";
 import { known } from "./text.js";
 
@@ -17,9 +18,6 @@ const ENDED = new Set(["done", "failed", "stopped"]);
 
 export const keyOf = (row) => `${row.run}.${row.turn}.${row.position}`;
 const turnOf = (row) => `${row.run}.${row.turn}`;
-
-/** What the server may do at once; what waits longer than this between tries is not worth a try. */
-const SEND_PAUSE_MS = 3_000;
 
 export class Conversation extends Store {
   /** "opening", "live" or "lost"; then `problem` may say why. */
@@ -37,8 +35,7 @@ export class Conversation extends Store {
   workers = new Map();
   runs = new Map();
   waiting = new Map();
-  /** What was typed and not accepted yet: {request_id, text, interrupt, problem}. */
-  outbox = [];
+  outbox;
   stopping = false;
 
   #seqs = { first: Infinity, last: 0 };
@@ -49,20 +46,19 @@ export class Conversation extends Store {
   #seen = 0;
   #opened = false;
   #paging = null;
-  #sending = false;
   #follower;
 
   constructor(agent) {
     super(null);
     this.agent = agent;
-    this.outbox = kept.get(`outbox.${agent}`) ?? [];
+    this.outbox = new Outbox(agent, { accepted: (message) => this.#message(message), changed: () => this.changed() });
     this.#follower = new Follower(agent, () => this.#from(), {
       event: (name, data) => (name === "change" ? this.#change(data) : name === "text" ? this.#text(data) : undefined),
       state: (state, problem) => this.#become(state, problem),
       behind: () => (this.#opened = false),
     });
     this.#follower.run();
-    if (this.outbox.length > 0) this.#send();
+    this.outbox.send();
   }
 
   close() {
@@ -126,15 +122,7 @@ export class Conversation extends Store {
 
   /** Send a message; it is kept until it is accepted or taken back. */
   send(text, { interrupt = false } = {}) {
-    this.outbox.push({ request_id: requestId(), text, interrupt, seen: this.#seen, problem: null });
-    this.#keepOutbox();
-    this.#send();
-  }
-
-  /** Take back what was not accepted yet. */
-  drop(item) {
-    this.outbox = this.outbox.filter((it) => it !== item);
-    this.#keepOutbox();
+    this.outbox.add(text, { interrupt, seen: this.#seen });
   }
 
   /** Take back a message that waits. @throws {Problem} */
@@ -187,7 +175,7 @@ export class Conversation extends Store {
     this.problem = problem;
     if (state === "lost") this.flight = null;
     this.changed();
-    if (state === "live" && this.outbox.length > 0) this.#send();
+    if (state === "live") this.outbox.send();
   }
 
   async #from() {
@@ -307,37 +295,6 @@ export class Conversation extends Store {
   #touch(seq) {
     const block = Math.floor(seq / BLOCK);
     this.#versions.set(block, (this.#versions.get(block) ?? 0) + 1);
-  }
-
-  // -- what goes out
-
-  #keepOutbox() {
-    kept.set(`outbox.${this.agent}`, this.outbox.length > 0 ? this.outbox : null);
-    this.changed();
-  }
-
-  /** Send what is in the outbox, in the order typed, each until it is accepted or refused. */
-  async #send() {
-    if (this.#sending) return;
-    this.#sending = true;
-    try {
-      for (let item; (item = this.outbox.find((it) => !it.refused)); ) {
-        const { request_id, text, interrupt, seen } = item;
-        try {
-          const { message } = await post(pathOf("agents", this.agent, "messages"), { request_id, text, interrupt, seen });
-          this.#message(message);
-          this.drop(item);
-        } catch (problem) {
-          item.problem = problem.message;
-          item.refused = !problem.passing && problem.status !== 401;
-          this.#keepOutbox();
-          if (!item.refused) await new Promise((resolve) => setTimeout(resolve, Math.max(SEND_PAUSE_MS, (problem.retrySeconds ?? 0) * 1_000)));
-          if (problem.status === 401) return;
-        }
-      }
-    } finally {
-      this.#sending = false;
-    }
   }
 }
 

@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "d5aeef41610fcb8c";
+export const VERSION = "4b6c954c5ae6328c";
 export const FILES = [
   "/",
   "/app/agents.js",
@@ -12,6 +12,7 @@ export const FILES = [
   "/app/main.js",
   "/app/markdown.js",
   "/app/notes.js",
+  "/app/outbox.js",
   "/app/parts.js",
   "/app/pushes.js",
   "/app/question.js",
