@@ -98,6 +98,7 @@ gate: .venv/ready
 # A model that obeys whoever speaks, and two lives of which nothing that leaves may differ. SOME=20 SEED=3 for some of it.
 puppet: .venv/ready
 	@$(BIN)/python -m tests.puppet $(if $(SOME),--some $(SOME)) $(if $(SEED),--seed $(SEED))
+
 # schemathesis asks every route of a real server.
 fuzz: .venv/fuzz/ready
 	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
