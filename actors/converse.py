@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import attrs
 import trio
 
-from storage import conversations
+from storage import conversations, runs
 from storage.conversations import Load
 from storage.records import Agent, Run
 from tools.model import ModelError, ModelReply, Usage
@@ -70,7 +70,10 @@ class Conversing:
         else:
             await self._means.guard.warm()  # a death meanwhile is not the run's, so it must not count against it
             log.info("run %d is taken up again", run.id)
-            await self._steps.commit([], attrs.evolve(run, attempt=run.attempt + 1))
+            tried = attrs.evolve(run, attempt=run.attempt + 1)
+            await self._steps.commit(
+                [runs.taken_up(tried, self._means.store.generation, self._means.clock.now())], tried
+            )
 
     async def work(self) -> None:
         """Go on until nothing is placed or open, or only the owner's answer to a question lets it go on.

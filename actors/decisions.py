@@ -42,7 +42,7 @@ class Means(Protocol):
     @property
     def zone(self) -> ZoneInfo: ...
     def push_of(self, question: Question, again: bool) -> tuple[Write, ...]: ...
-    def toolbox(self, conversation_kind: str) -> Toolbox: ...
+    def toolbox(self, conversation_kind: str, agent: str) -> Toolbox: ...
 
 
 @attrs.frozen
@@ -94,7 +94,7 @@ class Decisions:
         means = self._means
         target = None
         if question.thing is not None and conversation is not None:
-            target = target_of(question, means.toolbox(conversation.kind), means.limits)
+            target = target_of(question, means.toolbox(conversation.kind, conversation.agent), means.limits)
         return Answer(
             id=question.id,
             answer=judge(question, means.redactor.text(words)),

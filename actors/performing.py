@@ -15,9 +15,9 @@ from storage.calls import detach, result_block
 from storage.operation import Bell, Write
 from storage.records import Call, Question, Run
 from storage.runs import WORKERS
-from tools.delegate import DETACHED
+from tools.answers import DETACHED
 from tools.questions import CHANGED
-from tools.toolbox import Outcome
+from tools.toolbox import Outcome, Toolbox
 
 from . import journal
 from .decisions import target_of
@@ -30,10 +30,14 @@ class Performing:
 
     def __init__(self, means: Means, steps: Steps, doorbell: Doorbell) -> None:
         self._means, self._steps, self._doorbell = means, steps, doorbell
-        self._toolbox, self.transcript = steps.toolbox, steps.transcript
+        self.transcript = steps.transcript
         self._begun_here: set[str] = set()
         self._scopes: dict[int, trio.CancelScope] = {}
         self._questions: dict[int, Question] = {}
+
+    @property
+    def _toolbox(self) -> Toolbox:
+        return self._steps.toolbox
 
     def begun(self, calls: tuple[Call, ...]) -> None:
         """Take in calls that this very process has committed as begun: none of them was cut short."""

@@ -101,8 +101,11 @@ class Placing:
 
     async def _place(self, batch: list[Message]) -> None:
         now, run, opening = self._means.clock.now(), self.transcript.run, False
-        if run is None and (openers := [m for m in batch if opens_run(m)]):
+        openers = [m for m in batch if opens_run(m)]
+        if run is None and openers:
             run, opening = self._opened(openers, now), True
+        elif run is not None and openers:  # it has come as far as what it answers
+            run = attrs.evolve(run, hops=max(run.hops, *(m.hops for m in openers)))
         writes: list[Write] = []
         for message in batch:
             entries = self._shown(message, run, now)

@@ -48,8 +48,9 @@ class Means(Protocol):
     guard: Guard
     clock: Clock
     limits: Limits
-    agents: dict[str, Agent]
 
+    @property
+    def agents(self) -> dict[str, Agent]: ...
     @property
     def default_model(self) -> str: ...
 

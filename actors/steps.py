@@ -51,7 +51,7 @@ class Means(Protocol):
     @property
     def ask_mode(self) -> Mode: ...
     def push_of(self, question: Question, again: bool) -> tuple[Write, ...]: ...
-    def toolbox(self, conversation_kind: str) -> Toolbox: ...
+    def toolbox(self, conversation_kind: str, agent: str) -> Toolbox: ...
 
 
 class Steps:
@@ -63,7 +63,6 @@ class Steps:
     def __init__(self, means: Means, agent: Callable[[], Agent], transcript: Transcript) -> None:
         self._means, self._agent, self.transcript = means, agent, transcript
         self.id = transcript.conversation.id
-        self.toolbox = means.toolbox(transcript.conversation.kind)
         self.reservation: Reservation | None = None
         self.stale = False
 
@@ -71,6 +70,11 @@ class Steps:
     def agent(self) -> Agent:
         """The agent as its row stands now."""
         return self._agent()
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """The tools that it has now: the owner may have granted it others."""
+        return self._means.toolbox(self.transcript.conversation.kind, self.agent.name)
 
     async def commit(
         self, writes: Iterable[Write], run: Run | None, bells: tuple[Bell, ...] = (), *, opening: bool = False

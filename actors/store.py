@@ -105,6 +105,11 @@ class Store:
         return self._connection.commit_no
 
     @property
+    def generation(self) -> str:
+        """The deploy that writes."""
+        return self._settings.options.generation
+
+    @property
     def held_as(self) -> str:
         """The holder as which it has, or had, the lease; "" if it never did."""
         return self._connection.holder if self._connection.commit_no else ""

@@ -6,7 +6,6 @@ One rule: it is built anew at each opening from the database alone. When the sto
 import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from functools import partial
 from zoneinfo import ZoneInfo
 
 import attrs
@@ -32,9 +31,8 @@ from actors.supervisor import (
     Strategy,
     Supervisor,
 )
-from actors.worker import Workers
+from actors.workers import Workers
 from storage import answers, inbox, pushes, runs, things
-from storage.conversations import Agents, EnsureAgent
 from storage.operation import Bell, Write
 from storage.records import Agent, Question
 from storage.settings import Set, Settings
@@ -46,6 +44,7 @@ from tools.fetch_url import Web, fetch_url
 from tools.history import HISTORY_TOOLS
 from tools.jobs import JOB_TOOLS
 from tools.limits import Limits
+from tools.messages import message_agent
 from tools.model import Model
 from tools.notes import NOTE_TOOLS
 from tools.phone import Phone, hash_of
@@ -58,12 +57,14 @@ from tools.taint import Mode
 from tools.toolbox import Toolbox
 from tools.web_search import web_search
 
+from .cast import MAIN_AGENT as MAIN_AGENT
+from .cast import Cast
 from .settings import Chosen, chosen, judge
 
 log = logging.getLogger("dreamwalker.house")
 
-MAIN_AGENT = "dreamwalker"
-MAIN_JOB = "the owner's personal agent, who remembers for him, reminds him and gets things done."
+STOP_SECONDS = 15.0
+"""How long to wait for an actor that is to end a run."""
 
 
 @attrs.frozen(kw_only=True)
@@ -103,14 +104,12 @@ class House:
         self.chosen = Chosen(zone=furnishing.zone)
         self.guard = Guard(furnishing.model, furnishing.prices, self._purse)
         self.decisions = Decisions(self)
-        self.agents: dict[str, Agent] = {}
-        self.homes: dict[str, int] = {}
-        """The home conversation of each agent."""
-        self._actors: dict[str, AgentActor] = {}
+        self.cast = Cast(self, add=self._employ, remove=self._dismiss, changed=self._equip_anew)
         self.workers = Workers(self, lambda name: self.agents[name], self._employ)
         web = furnishing.web
         self._web_tools = () if web is None else (web_search(Searches(self)), fetch_url(web))
         self._sandbox_tools: tuple[Tool, ...] = ()
+        self._toolboxes: dict[tuple[str, str], Toolbox] = {}
         self.pushes = Outbox(
             redactor=furnishing.redactor, snooze_minutes=lambda: self.chosen.snooze_minutes, limits=furnishing.limits
         )
@@ -139,8 +138,8 @@ class House:
         """Takes the server's present secrets out of text."""
         return self._furnishing.redactor()
 
-    def tools(self, conversation_kind: str) -> tuple[Tool, ...]:
-        """Every tool of a kind of conversation.
+    def tools(self, conversation_kind: str, agent: str) -> tuple[Tool, ...]:
+        """Every tool of an agent in a kind of conversation.
 
         A job's run has none that reads anything outside its job; a worker's, none that reads or changes what is here.
         """
@@ -150,11 +149,21 @@ class House:
             case "worker":
                 return (*self._web_tools, *self._sandbox_tools)
         tools = (*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS, delegate(self.workers), ASK_OWNER)
-        return (*tools, *self._furnishing.more_tools)
+        others = self.cast.others(agent)
+        messages = (message_agent(self.workers, others),) if others else ()
+        return (*tools, *messages, *self._furnishing.more_tools)
 
-    def toolbox(self, conversation_kind: str) -> Toolbox:
-        """The tools of a kind of conversation, ready for use."""
-        return Toolbox(self.tools(conversation_kind), self.redactor)
+    def toolbox(self, conversation_kind: str, agent: str) -> Toolbox:
+        """The tools of an agent in a kind of conversation, ready for use."""
+        made = self._toolboxes.get((conversation_kind, agent))
+        if made is None or made.redactor is not self.redactor:
+            made = Toolbox(self.tools(conversation_kind, agent), self.redactor)
+            self._toolboxes[conversation_kind, agent] = made
+        return made
+
+    def _equip_anew(self) -> None:
+        """What tools there are hangs on who there is and what is granted."""
+        self._toolboxes.clear()
 
     @property
     def phone(self) -> Phone | None:
@@ -169,12 +178,17 @@ class House:
         """Those that a run set to work do nothing while the block ends it."""
         return self.workers.halted(run)
 
+    def halted_answers_of(self, agent: str) -> AbstractAsyncContextManager[None]:
+        """An agent does not work on what others wrote to it while the block retires it."""
+        return self.workers.halted_answers_of(agent)
+
     async def equip_workers(self) -> None:
         """Find out whether there is a sandbox that can be used. It is tried once."""
         sandbox = self._furnishing.sandbox
         if sandbox is not None and not self._sandbox_tools:
             if (why := await sandbox.unavailable()) is None:
                 self._sandbox_tools = sandbox_tools(sandbox, self.limits)
+                self._equip_anew()
             else:
                 log.info("workers have no sandbox: %s", why)
 
@@ -185,9 +199,27 @@ class House:
 
     # -- for the doors
 
+    @property
+    def agents(self) -> dict[str, Agent]:
+        """Every agent by its name, retired ones too."""
+        return self.cast.records
+
+    @property
+    def homes(self) -> dict[str, int]:
+        """The home conversation of each agent."""
+        return self.cast.homes
+
     def agent(self, name: str) -> AgentActor | None:
-        """The actor of an agent, or None if there is none of that name."""
-        return self._actors.get(name)
+        """The actor of an agent, or None if none of that name is at work."""
+        return self.cast.actors.get(name)
+
+    async def stop_run(self, run: int, conversation: int, agent: str, reason: str) -> None:
+        """Have whoever works on a run end it, if anybody does. Raises MailboxError."""
+        worker, actor = self.workers.of(conversation), self.agent(agent)
+        if worker is not None:
+            await worker.stop(run, reason, STOP_SECONDS)
+        elif actor is not None:
+            await actor.stop(run, conversation, reason, STOP_SECONDS)
 
     async def choose(self, name: str, value: object) -> None:
         """Set one of the owner's settings. Raises BadSetting."""
@@ -219,7 +251,7 @@ class House:
 
     def nudge(self) -> None:
         """Tell every agent to try again what waits: money, credentials or a setting changed."""
-        for actor in self._actors.values():
+        for actor in self.cast.actors.values():
             actor.mailbox.ring(EVERYWHERE)
         self.workers.nudge()
 
@@ -274,17 +306,9 @@ class House:
     async def _settle_in(self, supervisor: Supervisor) -> None:
         """Read what the actors need from the database, and start one for each agent."""
         await self._read_settings()
-        home = await self.store.ask(
-            EnsureAgent(name=MAIN_AGENT, job=MAIN_JOB, instructions="", id=self.store.next_id(), now=self.clock.now())
-        )
-        self.homes[MAIN_AGENT] = home.id
         keeper = self.decisions
         await supervisor.add(Child(name="questions", start=keeper.run, ask_to_stop=keeper.mailbox.close))
-        for agent in await self.store.ask(Agents()):
-            self.agents[agent.name] = agent
-            actor = AgentActor(self, partial(self.agents.__getitem__, agent.name), self.homes.get(agent.name))
-            self._actors[agent.name] = actor
-            await supervisor.add(Child(name=f"agent {agent.name}", start=actor.run, ask_to_stop=actor.mailbox.close))
+        await self.cast.settle_in(self.clock.now())
         await supervisor.add(Child(name="sweep", start=self._sweep, restart=Restart.TEMPORARY))
         await self.workers.take_up()
         pusher, scheduler = self.pusher, self.scheduler
@@ -297,8 +321,11 @@ class House:
         if (sandbox := self._furnishing.sandbox) is not None:
             await sandbox.sweep()
 
-    async def _employ(self, worker: Child) -> None:
-        await self._employer.add(worker)
+    async def _employ(self, child: Child) -> None:
+        await self._employer.add(child)
+
+    async def _dismiss(self, name: str) -> bool:
+        return await self._employer.remove(name)
 
     async def _read_settings(self) -> None:
         self.chosen = chosen(await self.store.ask(Settings()), self._furnishing.zone)
@@ -307,7 +334,7 @@ class House:
         return Purse(day_limit=self.chosen.day_limit, month_limit=self.chosen.month_limit, zone=self.chosen.zone)
 
     def _busy(self) -> bool:
-        at_work = self.workers.busy or any(actor.busy for actor in self._actors.values())
+        at_work = self.workers.busy or any(actor.busy for actor in self.cast.actors.values())
         return self._furnishing.visited() or at_work
 
     def _ring(self, bell: Bell, no: int) -> None:
@@ -332,7 +359,7 @@ class House:
         kind, _, name = bell.topic.partition(":")
         if kind == "agent" and worker is not None:
             worker.hear()
-        elif kind == "agent" and (actor := self._actors.get(name)):
+        elif kind == "agent" and (actor := self.agent(name)):
             actor.hear(bell.key, bell.letter(no) if bell.letter is not None else None)
 
 

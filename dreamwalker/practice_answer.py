@@ -1,7 +1,8 @@
 """What the practice model answers: from a request of the Messages API to text and tool uses.
 
 One rule: only the owner's own words are acted on, and by a worker its task. Tool results and text from outside are
-quoted, never obeyed, and only tools that the request offers are used.
+quoted, never obeyed, but that another agent's question is looked up in the notes; and only tools that the request
+offers are used.
 """
 
 import re
@@ -22,6 +23,9 @@ SIGNATURE = "— practice model (rules, not an AI)"
 TIME_LINE = re.compile(r"^\[(\d{4}-\d{2}-\d{2}) \w+ (\d{2}:\d{2}) ([^\]]+)\]$")
 OUTSIDE = "⟦"
 """What text from outside begins with, and no other text can."""
+AGENT = "⟦Another agent's message"
+ASKED_BY_AGENT = "another agent has written to you"
+"""What the house says in a conversation in which an agent answers another."""
 FRESH_LINE = "(a new context begins here)"
 """The house's own line where a conversation begins anew."""
 UNDERSTOOD_CHARACTERS = 2000
@@ -105,7 +109,8 @@ def turn(request: Json) -> Turn:
         elif reported.name in tools:
             uses.append(reported)
     for text in heard.outside:
-        passed = pass_on(text, tools)
+        asked = _asked_by_agent(text, tools, heard) if ASKED_BY_AGENT in str(request.get("system", "")) else None
+        passed = pass_on(text, tools) if asked is None else asked
         if isinstance(passed, str):
             texts.append(passed)
         else:
@@ -122,6 +127,14 @@ def turn(request: Json) -> Turn:
     if not uses:
         texts.append(SIGNATURE)
     return Turn(text="\n\n".join(texts), uses=tuple(uses))
+
+
+def _asked_by_agent(text: str, tools: dict[str, Json], heard: _Heard) -> Use | None:
+    """What another agent asks for, if it is something that the notes may hold: looking changes nothing."""
+    wish = understand(unframed(text)[:UNDERSTOOD_CHARACTERS], heard.now)
+    if not text.startswith(AGENT) or wish.kind != "recall" or TOOL_FOR["recall"] not in tools:
+        return None
+    return Use(name=TOOL_FOR["recall"], arguments=filled(tools[TOOL_FOR["recall"]], wish.parts))
 
 
 def blocks_of(message: Json) -> list[Json]:
@@ -188,6 +201,10 @@ def _use(wish: Wish, tools: dict[str, Json], heard: _Heard) -> str | Use:
     name, parts = TOOL_FOR[wish.kind], dict(wish.parts)
     if wish.kind == "remind" and "rule" in parts and not _repeats(tools.get(name)) and "make_job" in tools:
         name, parts["task"] = "make_job", f"Remind me: {parts['text']}"
+    if wish.kind == "ask_agent" and name not in tools:
+        return (
+            f"{parts['agent']} isn't there yet. “/agents add {parts['agent']} …” makes it, with its job for the dots."
+        )
     if name not in tools:
         return f"I see that you want me to {CANNOT_YET[wish.kind]}, but that isn't there yet."
     return Use(name=name, arguments=filled(tools[name], parts | {"zone": heard.zone}))

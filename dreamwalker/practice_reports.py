@@ -80,7 +80,7 @@ def report(block: Json, messages: list[Json]) -> str | Use:
         case "set_reminder" | "make_job":
             return f"Done. {short(whole, QUOTED_CHARACTERS)}"
         case "message_agent":
-            return f"The answer is: {quoted(whole)}"
+            return short(whole, QUOTED_CHARACTERS) if arguments.get("mode") == "hand_off" else _answered_by(whole)
         case "fetch_url":
             return f"The page says: {quoted(whole)}"
         case "web_search":
@@ -94,6 +94,10 @@ def _answered(whole: str) -> str:
     if whole.startswith(("Still open", "Nothing was done")):
         return f"That isn't done yet: {quoted(whole)}"
     return f"The worker answers: {quoted(whole)}"
+
+
+def _answered_by(whole: str) -> str:
+    return f"That isn't done yet: {quoted(whole)}" if whole.startswith("Still open") else f"It answers: {quoted(whole)}"
 
 
 def quoted(text: str) -> str:

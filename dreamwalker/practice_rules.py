@@ -139,9 +139,10 @@ def _ask_agent(text: str) -> Wish | None:
     match = next((match for pattern in _TO_AGENT if (match := find(pattern, text))), None)
     if match is None:
         return None
+    mode = "hand_off" if find(r"\b(?:hand|pass|forward|give|delegate)\b", text[: match.start("name")]) else "ask"
     asked = re.sub(r"^(?:to|that|and ask(?: it| them)?|a question)[\s:]+", "", match["asked"], flags=re.IGNORECASE)
     name = re.sub(r"[^a-z0-9]+", "-", match["name"].lower()).strip("-")[:32]
-    return Wish(kind="ask_agent", parts={"agent": name, "text": sentence(asked) or "What is new?"})
+    return Wish(kind="ask_agent", parts={"agent": name, "text": sentence(asked) or "What is new?", "mode": mode})
 
 
 _CHOICE = phrases(

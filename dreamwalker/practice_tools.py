@@ -17,6 +17,7 @@ ROLES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("schedule", "cron", "rule", "rrule", "every", "repeat", "repeats", "recurrence"), ("rule",)),
     (("zone", "timezone", "tz"), ("zone",)),
     (("agent", "to", "recipient", "receiver"), ("agent",)),
+    (("mode",), ("mode",)),
     (("options", "choices", "answers"), ("options",)),
     (("question",), ("question",)),
     (("query", "q", "search", "words", "terms", "topic"), ("query",)),

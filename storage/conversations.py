@@ -7,51 +7,17 @@ from datetime import datetime
 
 import attrs
 
-from .operation import Operation, Read, Reader, Row, Transaction, Write
-from .records import Agent, Call, Conversation, Entry, Message, Question, Run
+from .operation import Read, Reader, Row, Write
+from .records import Call, Conversation, Entry, Message, Question, Run
 
 _HEAD = f"SELECT {Conversation.columns()} FROM conversations WHERE id = ?"
 _BY_MAKER = f"SELECT {Conversation.columns()} FROM conversations WHERE made_by = ?"
 _MAKE = "INSERT INTO conversations (id, agent, kind, made_by, made_at, no) VALUES (?, ?, ?, ?, ?, :no)"
-_AGENT = f"SELECT {Agent.columns()} FROM agents WHERE name = ?"
-_MAKE_AGENT = "INSERT INTO agents (name, job, instructions, made_at, no) VALUES (?, ?, ?, ?, :no)"
-
-
-@attrs.frozen(kw_only=True)
-class EnsureAgent(Operation[Conversation]):
-    """The home conversation of an agent; both are made if they are not there yet. `id` is for a new one."""
-
-    name: str
-    job: str
-    instructions: str
-    id: int
-    now: datetime
-
-    async def perform(self, tx: Transaction) -> Conversation:
-        if await tx.get(_AGENT, self.name) is None:
-            await tx.run(_MAKE_AGENT, self.name, self.job, self.instructions, self.now)
-        made_by = f"home:{self.name}"
-        if await tx.get(_BY_MAKER, made_by) is None:
-            await tx.run(_MAKE, self.id, self.name, "home", made_by, self.now)
-        row = await tx.get(_BY_MAKER, made_by)
-        assert row is not None
-        return Conversation.of(row)
 
 
 def make(*, id: int, agent: str, kind: str, made_by: str, now: datetime) -> Write:
     """Make a conversation. Raises Duplicate if `made_by` made one before."""
     return Write(_MAKE, (id, agent, kind, made_by, now), what="make the conversation")
-
-
-_AGENTS = f"SELECT {Agent.columns()} FROM agents ORDER BY name"
-
-
-@attrs.frozen
-class Agents(Read[tuple[Agent, ...]]):
-    """Every agent, retired ones too."""
-
-    async def read(self, reader: Reader) -> tuple[Agent, ...]:
-        return tuple(Agent.of(row) for row in await reader.all(_AGENTS))
 
 
 @attrs.frozen

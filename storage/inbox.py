@@ -172,13 +172,17 @@ _WAITING = """
 SELECT c.id FROM conversations c WHERE c.agent = ? AND c.kind <> 'worker' AND c.id IN (
     SELECT conversation FROM messages WHERE placed_seq IS NULL AND withdrawn_at IS NULL
     UNION SELECT conversation FROM runs WHERE state IN ('open', 'waiting'))
+    AND NOT EXISTS (SELECT FROM workers w WHERE w.conversation = c.id AND w.ended_at IS NULL)
 ORDER BY c.id
 """
 
 
 @attrs.frozen
 class Waiting(Read[tuple[int, ...]]):
-    """The conversations of an agent in which something is left to do, those of its workers aside."""
+    """The conversations of an agent in which something is left to do.
+
+    Those of its workers aside, and those in which it answers somebody that still waits: both have actors of their own.
+    """
 
     agent: str
 

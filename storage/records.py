@@ -210,7 +210,7 @@ class Question(_Record):
 
 @attrs.frozen(kw_only=True)
 class Worker(_Record):
-    """A worker and the call that made it; see the table for the columns."""
+    """A worker, or an agent that was written to (`receiver`), and the call that made it; see the table's columns."""
 
     conversation: int
     run: int
@@ -224,6 +224,8 @@ class Worker(_Record):
     cut_short: str | None
     made_at: datetime
     ended_at: datetime | None
+    receiver: str | None
+    handed_off: bool
     no: int
 
     @property

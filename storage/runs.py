@@ -39,8 +39,8 @@ def open_run(run: Run) -> Write:
 
 
 _STEP = """
-UPDATE runs SET state = ?, turn = ?, attempt = ?, retries = ?, asked = ?, retry_at = ?, reason = ?, closed_at = ?,
-    no = :no
+UPDATE runs SET state = ?, hops = ?, turn = ?, attempt = ?, retries = ?, asked = ?, retry_at = ?, reason = ?,
+    closed_at = ?, no = :no
 WHERE id = ? AND state IN ('open', 'waiting')
 """
 
@@ -50,8 +50,8 @@ def step(run: Run) -> Write:
     return Write(
         _STEP,
         (
-            run.state, run.turn, run.attempt, run.retries, run.asked, run.retry_at, run.reason, run.closed_at,
-            run.id,
+            run.state, run.hops, run.turn, run.attempt, run.retries, run.asked, run.retry_at, run.reason,
+            run.closed_at, run.id,
         ),
         what="the run is open",
     )  # fmt: skip
@@ -63,7 +63,7 @@ _END = "UPDATE runs SET state = ?, reason = ?, retry_at = NULL, closed_at = ?, n
 _UNFINISHED = f"SELECT {Call.columns()} FROM calls WHERE run = ? AND state IN ('begun', 'asked')"
 # Those of a run that it waits for, or all of them.
 _WORKERS = f"""
-SELECT {Worker.columns()} FROM workers w WHERE w.run = ? AND w.ended_at IS NULL AND (? OR EXISTS (
+SELECT {Worker.columns()} FROM workers w WHERE w.run = ? AND w.ended_at IS NULL AND NOT w.handed_off AND (? OR EXISTS (
     SELECT FROM calls c WHERE c.run = w.run AND c.turn = w.turn AND c.position = w.position AND c.state = 'begun'))
 """
 _UNENDED = f"SELECT {Run.columns()} FROM runs WHERE conversation = ? AND state IN ('open', 'waiting')"
@@ -80,10 +80,10 @@ class End(Operation[Run | None]):
     """End a run before its time ("stopped" or "failed"): the whole of it in one commit.
 
     Every unfinished call gets `result_text`; what it asked the owner is withdrawn and its workers are stopped, if he
-    stopped it also those that it went on without; `partial` (content blocks as JSON), text that was being written as
-    entry `partial_seq`, stays as a reply marked cut, unless the whole reply was committed meanwhile; `writes` settle
-    its money. Returns the run as it stands after it (one that had ended before is left as it was), None if there is
-    none.
+    stopped it also those that it went on without, but never what it handed off; `partial` (content blocks as JSON),
+    text that was being written as entry `partial_seq`, stays as a reply marked cut, unless the whole reply was
+    committed meanwhile; `writes` settle its money. Returns the run as it stands after it (one that had ended before is
+    left as it was), None if there is none.
     """
 
     run: int
@@ -145,6 +145,14 @@ class End(Operation[Run | None]):
             at=self.now,
             no=0,
         )
+
+
+_TAKEN_UP = "INSERT INTO resumptions (run, attempt, turn, generation, at, no) VALUES (?, ?, ?, ?, ?, :no)"
+
+
+def taken_up(run: Run, generation: str, now: datetime) -> Write:
+    """Note that a run was taken up again after a restart, by which deploy; `run` counts this attempt."""
+    return Write(_TAKEN_UP, (run.id, run.attempt, run.turn, generation, now), what="note that it was taken up")
 
 
 _LIST = f"""

@@ -1,10 +1,12 @@
-"""Workers: made by a call, found by it again, ended when what came of them is handed over.
+"""Workers, and agents that were written to: set to work by a call, found by it again, ended when what came of them is
+handed over.
 
 One rule: a call makes one worker, however often it is carried out, and one commit hands over what came of it: that
 which gives the call its result, or that which accepts the message in its place.
 """
 
 from datetime import datetime
+from typing import Literal
 
 import attrs
 
@@ -17,33 +19,45 @@ _ONE = f"SELECT {Worker.columns()} FROM workers WHERE conversation = ?"
 _OF_CALL = f"SELECT {Worker.columns()} FROM workers WHERE run = ? AND turn = ? AND position = ?"
 _CALL = f"SELECT {Call.columns()} FROM calls WHERE run = ? AND turn = ? AND position = ?"
 _COUNT = "SELECT count(*) AS made FROM workers WHERE act = ?"
-_MAKE = f"INSERT INTO workers ({Worker.columns()}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)"
+_RECEIVER = "SELECT retired_at FROM agents WHERE name = ?"
+_MAKE = f"INSERT INTO workers ({Worker.columns()}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)"
+
+Refusal = Literal["too many", "unknown", "retired"]
+"""Why nobody is set to work: enough came of the act already; there is no such agent; it is retired."""
 
 
 @attrs.frozen(kw_only=True)
-class Delegate(Operation[Worker | None]):
+class Delegate(Operation[Worker | Refusal]):
     """Make the worker of a call, with its task accepted, or find the one that the call made before.
 
-    None: `per_act` were made for its act already. NotAsExpected: the call does not wait for one any more.
+    "too many": `per_act` were made for its act already. NotAsExpected: the call does not wait for one any more.
     """
 
     worker: Worker
     task: Commit
     per_act: int
 
-    async def perform(self, tx: Transaction) -> Worker | None:
+    async def perform(self, tx: Transaction) -> Worker | Refusal:
         made = self.worker
         key = made.run, made.turn, made.position
         if (there := await tx.get(_OF_CALL, *key)) is not None:
             return Worker.of(there)
         count = await tx.get(_COUNT, made.act)
         if count is not None and count["made"] >= self.per_act:
-            return None
+            return "too many"
+        if made.receiver is not None:
+            receiver = await tx.get(_RECEIVER, made.receiver)
+            if receiver is None or receiver["retired_at"] is not None:
+                return "unknown" if receiver is None else "retired"
         values = attrs.asdict(made)
         del values["no"]
         await tx.write(
             conversations.make(
-                id=made.conversation, agent=made.agent, kind="worker", made_by=made.call, now=made.made_at
+                id=made.conversation,
+                agent=made.receiver or made.agent,
+                kind="ask" if made.receiver is not None else "worker",
+                made_by=made.call,
+                now=made.made_at,
             ),
             *self.task.writes,
             Write(_MAKE, tuple(values.values()), what="make the worker"),
@@ -78,7 +92,7 @@ class Work:
     @property
     def over(self) -> bool:
         """Whether it will do nothing more."""
-        return self.worker.ended_at is not None or self.worker.cut_short == "time" or self._run_over
+        return self.worker.ended_at is not None or self.worker.cut_short in ("time", "retired") or self._run_over
 
     @property
     def _run_over(self) -> bool:
@@ -107,7 +121,7 @@ _CUT_SHORT = "UPDATE workers SET cut_short = ?, no = :no WHERE conversation = ? 
 
 
 def cut_short(conversation: int, why: str) -> Write:
-    """Say that a worker's work is ended before its time: "time" or "money" ran out."""
+    """Say that a worker's work is ended before its time: "time" or "money" ran out, or its agent is "retired"."""
     return Write(_CUT_SHORT, (why, conversation), what="the worker is at work")
 
 
@@ -130,11 +144,15 @@ class TimeOut(Operation[None]):
             await attrs.evolve(self.end, run=run["id"]).perform(tx)
 
 
+_KIND = "SELECT kind FROM conversations WHERE id = ?"
+
+
 @attrs.frozen(kw_only=True)
 class HandOver(Operation[bool]):
     """Hand over what came of a worker whose work is over, if its call does not wait for it: then nobody else will.
 
-    A call that a run went on without gets `message`; one that was stopped wants nothing. False: the call waits.
+    A call that a run went on without gets `message`; so does one that handed it off, if it came from a home. One that
+    was stopped wants nothing. False: the call waits.
     """
 
     worker: Worker
@@ -148,9 +166,14 @@ class HandOver(Operation[bool]):
         assert there is not None and call is not None
         if Worker.of(there).ended_at is not None:
             return True
-        if call["state"] == "begun":
+        if call["state"] == "begun" and not worker.handed_off:
             return False
-        if call["state"] == "detached":
+        if worker.handed_off:
+            parent = await tx.get(_KIND, worker.parent)
+            wanted = parent is not None and parent["kind"] == "home"
+        else:
+            wanted = call["state"] == "detached"
+        if wanted:
             await tx.write(*self.message.writes)
             for bell in self.message.bells:
                 tx.ring(bell)
@@ -229,3 +252,41 @@ class WorkersIn(Read[tuple[Seen, ...]]):
 
     async def read(self, reader: Reader) -> tuple[Seen, ...]:
         return tuple([await _seen(reader, row) for row in await reader.all(_SEEN_AT_WORK, self.parent)])
+
+
+_EXCHANGES = """
+SELECT m.body, m.accepted_at, e.shown, GREATEST(m.label, COALESCE(e.label, 0)) AS label
+FROM workers w JOIN messages m ON m.conversation = w.conversation AND m.kind = 'agent'
+LEFT JOIN LATERAL (SELECT shown, label FROM entries WHERE conversation = w.conversation AND kind = 'reply'
+    ORDER BY seq DESC LIMIT 1) e ON TRUE
+WHERE w.agent = ? AND w.receiver = ? AND w.ended_at IS NOT NULL ORDER BY w.conversation DESC LIMIT ?
+"""
+
+
+@attrs.frozen(kw_only=True)
+class Exchange:
+    """What one agent wrote to another (a message's body), and the last reply (content blocks) if there was one.
+
+    `label` is the higher one of the two.
+    """
+
+    body: str
+    at: datetime
+    shown: str | None
+    label: int
+
+
+@attrs.frozen(kw_only=True)
+class Exchanges(Read[tuple[Exchange, ...]]):
+    """The newest `limit` exchanges that are over between a sender and a receiver, the oldest first."""
+
+    sender: str
+    receiver: str
+    limit: int
+
+    async def read(self, reader: Reader) -> tuple[Exchange, ...]:
+        rows = await reader.all(_EXCHANGES, self.sender, self.receiver, self.limit)
+        return tuple(
+            Exchange(body=row["body"], at=row["accepted_at"], shown=row["shown"], label=row["label"])
+            for row in reversed(rows)
+        )

@@ -64,8 +64,8 @@ class ToolContext:
 class Result:
     """What a call came to: parts for the model to read, and what is committed together with them.
 
-    A part is our own or the owner's text, or Outside. `label` above 0 says that stored text with a label was read:
-    it enters anew, at this commit.
+    A part is our own or the owner's text, or Outside (which brings in nothing if it is clean). `label` above 0 says
+    that stored text with a label was read: it enters anew, at this commit.
     """
 
     parts: tuple[str | Outside, ...]
@@ -77,7 +77,7 @@ class Result:
     @property
     def outside(self) -> bool:
         """Whether text from outside enters with it."""
-        return self.label > 0 or any(isinstance(part, Outside) for part in self.parts)
+        return self.label > 0 or any(isinstance(part, Outside) and not part.clean for part in self.parts)
 
 
 @attrs.frozen(kw_only=True)

@@ -67,6 +67,25 @@ class Limits:
     workers_side_by_side: int = 8
     """Workers that work at once; more wait for their turn."""
 
+    # -- agents
+    agents: int = 100
+    """Agents that are not retired."""
+    agent_job_characters: int = 300
+    """What an agent is for, in a line that the others read too."""
+    instructions_characters: int = 20_000
+    """An agent's standing instructions, which are part of each of its requests."""
+    hops: int = 3
+    """Messages from agent to agent, one because of the other, before the next is refused."""
+    asks_side_by_side: int = 64
+    """Messages of one hop count that are worked on at once: so many, since one of them may wait a week for the owner.
+    Each hop count has its own places, so nobody waits for a place that is held by who waits for him."""
+    message_seconds: float = 8 * 86_400.0
+    """How long an agent may take to answer another: the owner's answer to a question may take a week of it."""
+    exchanges_shown: int = 5
+    """Earlier exchanges with the sender that an agent is shown with a message."""
+    exchange_characters: int = 4_000
+    """Each of the two sides of such an exchange; what is longer is cut, and says so."""
+
     # -- the sandbox, for each task
     sandbox_memory_bytes: int = 1 << 30
     """What a command's processes may use together."""

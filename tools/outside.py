@@ -62,7 +62,8 @@ class Outside:
     """Outside text, fit for a model to read. Made by `outside` alone.
 
     `text` is redacted, cleaned and cut; `removed` counts the unseen characters that were in it and in `origin`;
-    `cut_characters` counts what follows the cut.
+    `cut_characters` counts what follows the cut. `clean`: all that it derives from is the owner's own words, so it is
+    framed like the rest and has no label.
     """
 
     source: Source
@@ -70,6 +71,7 @@ class Outside:
     text: str
     removed: int
     cut_characters: int
+    clean: bool = False
 
     @property
     def blocks(self) -> tuple[dict[str, str], ...]:
@@ -100,11 +102,19 @@ def described(block_text: str) -> tuple[str, str] | None:
     return source.value.partition(".")[0], origin[1] if origin else ""
 
 
-def outside(text: str, source: Source, *, redactor: Redactor, limit_characters: int, origin: str = "") -> Outside:
+def outside(
+    text: str,
+    source: Source,
+    *,
+    redactor: Redactor,
+    limit_characters: int,
+    origin: str = "",
+    clean: bool = False,
+) -> Outside:
     """Make outside text of any text at all.
 
     `limit_characters` bounds the text itself, before remarks. `origin` names an agent, a host or a file; it may be
-    foreign too and is shown as a quotation of one line.
+    foreign too and is shown as a quotation of one line. `clean`: its label is 0.
     """
     seen, removed = _seen(text, redactor)
     name, removed_there = _seen(origin, redactor)
@@ -115,13 +125,14 @@ def outside(text: str, source: Source, *, redactor: Redactor, limit_characters: 
         text=shown,
         removed=removed + removed_there,
         cut_characters=cut_characters,
+        clean=clean,
     )
 
 
 def _seen(text: str, redactor: Redactor) -> tuple[str, int]:
     """The text without secrets, unseen characters and our brackets; how many characters were removed."""
-    clean, removed = cleaned(redactor.text(text))
-    return clean.translate(_BRACKETS), removed
+    visible, removed = cleaned(redactor.text(text))
+    return visible.translate(_BRACKETS), removed
 
 
 def _cut(text: str, limit_characters: int) -> tuple[str, int]:

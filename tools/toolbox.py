@@ -46,7 +46,7 @@ class Toolbox:
 
     def __init__(self, tools: Iterable[Tool], redactor: Redactor) -> None:
         self._tools = {tool.name: tool for tool in tools}
-        self._redactor = redactor
+        self.redactor = redactor
         self.specs: tuple[Block, ...] = tuple(tool.spec() for tool in self._tools.values())
         self.specs_bytes = len(dumps(self.specs).encode())
 
@@ -109,10 +109,11 @@ class Toolbox:
         outside: list[int] = []
         for part in result.parts:
             if isinstance(part, Outside):
-                outside.extend(range(len(blocks), len(blocks) + len(part.blocks)))
+                if not part.clean:
+                    outside.extend(range(len(blocks), len(blocks) + len(part.blocks)))
                 blocks.extend(part.blocks)
             elif part.strip():
-                text = self._redactor.text(part)
+                text = self.redactor.text(part)
                 if len(text) > limit:
                     text = f"{text[:limit]}\n… cut here: {len(text) - limit} more characters"
                 blocks.append({"type": "text", "text": text})

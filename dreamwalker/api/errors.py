@@ -29,6 +29,7 @@ CODES = {
     401: "unauthorized",
     404: "not_found",
     405: "method_not_allowed",
+    409: "conflict",
     408: "timeout",
     410: "withdrawn",
     413: "too_large",

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from dreamwalker.house import MAIN_AGENT, House
+from dreamwalker.cast import MAIN_AGENT
+from dreamwalker.house import House
 from storage import records
 from tools.things import pause, remove, resume, told
 

@@ -15,7 +15,7 @@ from storage.errors import Duplicate, NotAsExpected
 from storage.text import dumps
 
 from . import views
-from .agents import AgentPath, home_of
+from .agents import AgentPath, home_of, retired
 from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown, not_found
 from .errors import Refused
 
@@ -108,6 +108,8 @@ async def _accept(
     conversation, now, body = home_of(house, agent), house.clock.now(), dumps(content)
     key = f"request:{request_id}"
     digest = hashlib.sha256(dumps([agent, kind, body, interrupt]).encode()).hexdigest()
+    if (refusal := retired(house, agent)) is not None:
+        return Accepted(message=_same(await house.store.ask(inbox.FindMessage(key)), digest, refusal))
     message = house.store.next_id()
     accept = inbox.accept(
         id=message,
@@ -154,7 +156,7 @@ async def _accept(
     )
 
 
-def _same(first: records.Message | None, digest: str, error: Duplicate | NotAsExpected) -> views.Message:
+def _same(first: records.Message | None, digest: str, error: Duplicate | NotAsExpected | Refused) -> views.Message:
     """The first submission under a request id, if this one says the same."""
     if first is None:
         if isinstance(error, NotAsExpected):

@@ -8,7 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from dreamwalker.house import MAIN_AGENT, House
+from dreamwalker.cast import MAIN_AGENT
+from dreamwalker.house import House
 from storage import records
 from tools.things import remove, told
 

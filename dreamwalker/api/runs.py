@@ -18,9 +18,6 @@ from .entries import PageLimit
 
 STOPPED = "Stopped by the owner."
 
-STOP_SECONDS = 15.0
-"""How long to wait for the actor."""
-
 
 class RunsQuery(Given, frozen=True):
     """Which runs: those of one agent or of all, below id `before`."""
@@ -88,13 +85,8 @@ async def read_run(asked: Asked[RunPath, Nothing, Nothing]) -> WholeRun:
 async def stop_run(asked: Asked[RunPath, Nothing, Nothing]) -> OneRun:
     house = await asked.house()
     listed = await _listed(asked)
-    conversation = listed.run.conversation
-    worker, actor = house.workers.of(conversation), house.agent(listed.agent)
-    if not listed.run.ended and worker is not None:
-        await worker.stop(asked.path.id, STOPPED, STOP_SECONDS)
-    elif not listed.run.ended and actor is not None:
-        await actor.stop(asked.path.id, conversation, STOPPED, STOP_SECONDS)
     if not listed.run.ended:
+        await house.stop_run(listed.run.id, listed.run.conversation, listed.agent, STOPPED)
         listed = await _listed(asked)
     return OneRun(run=views.ListedRun.listed(listed))
 

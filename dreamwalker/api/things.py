@@ -21,7 +21,7 @@ from tools.timing import HELP, read_timing
 from tools.zones import BadTime, said, zone_named
 
 from . import views
-from .agents import home_of
+from .agents import home_at_work, home_of
 from .endpoint import BIGINT_MAX, Given, Shown, not_found
 from .errors import Refused
 
@@ -139,7 +139,7 @@ async def make(
     title: str = "",
 ) -> tuple[records.Thing, str]:
     """Make a reminder or job, or find the one that this request id made: with when it comes up. Raises Refused."""
-    home_of(house, agent)
+    home_at_work(house, agent)
     now, made_by = house.clock.now(), f"request:{request_id}"
     if (first := await house.store.ask(things.FindThing(made_by=made_by))) is not None:
         if (first.kind, first.agent, first.title, first.text) != (kind, agent, title, text):

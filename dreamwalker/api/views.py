@@ -183,16 +183,18 @@ class Call(Shown, frozen=True):
 
 
 class Worker(Shown, frozen=True):
-    """Who does the task of a `delegate` call, which `run`, `turn` and `position` name. `at`: the newest of its calls.
+    """Who is at work for a call, which `run`, `turn` and `position` name. `at`: the newest of its own calls.
 
-    `worker_run`: its own run, null until it begins; `state` and `reason` are of that. `over`: what came of it is
-    handed over.
+    `agent`: the agent that the call wrote to; null: a worker. `handed_off`: the call did not wait. `worker_run`: its
+    own run, null until it begins; `state` and `reason` are of that. `over`: what came of it is handed over.
     """
 
     conversation: int
     run: int
     turn: int
     position: int
+    agent: str | None
+    handed_off: bool
     worker_run: int | None
     state: Literal["queued", "open", "waiting", "done", "failed", "stopped"]
     replies: int
@@ -211,6 +213,8 @@ class Worker(Shown, frozen=True):
             run=worker.run,
             turn=worker.turn,
             position=worker.position,
+            agent=worker.receiver,
+            handed_off=worker.handed_off,
             worker_run=None if run is None else run.id,
             state="queued" if run is None else run.state,  # type: ignore[arg-type]
             replies=0 if run is None else run.turn,

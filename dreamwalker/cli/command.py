@@ -28,6 +28,7 @@ _NOUNS = {
     "jobs": ("jobs", "What is done for you on a schedule."),
     "runs": ("runs", "What was done, and what it cost."),
     "notes": ("notes", "What is remembered for you."),
+    "agents": ("agents", "Who works for you beside the main agent."),
     "spend": ("spend", "What it costs, and the limits."),
     "pushes": ("pushes", "What was sent to your phone."),
     "settings": ("settings", "Your zone, limits and pushes."),

@@ -78,7 +78,7 @@ _MARKS = {("finished", False): "✓", ("finished", True): "✗"}
 def _worker(worker: Json) -> str:
     """Who did a delegated task, in a line."""
     number = f"run {worker['worker_run']}, " if worker["worker_run"] else ""
-    return f"worker: {number}{working(worker)}, {dollars(worker['cost_dollars'])}"
+    return f"{worker['agent'] or 'worker'}: {number}{working(worker)}, {dollars(worker['cost_dollars'])}"
 
 
 def _row(run: Json) -> tuple[str, ...]:

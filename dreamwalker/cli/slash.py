@@ -5,6 +5,7 @@ One rule: it begins with a slash and one word; everything else, such as a path, 
 
 import re
 
+from . import agents
 from .client import Api, quoted
 from .notes import listed, search
 from .questions import all_open, answered
@@ -21,6 +22,8 @@ HELP = """\
   /yes N         say yes to a question; /no N says no
   /answer N TEXT answer an agent's own question, in your words or by the number of an option
   /notes WORDS   the notes that hold these words, or all
+  /agents        who there is; /agents add NAME JOB makes one, retire NAME and restore NAME let it go and take it back,
+                 job NAME JOB and instructions NAME TEXT change it
   /spend         what it costs
   /quit          leave
 What you type while an answer is written is sent at once and taken up as soon as possible.
@@ -51,6 +54,8 @@ def carry_out(api: Api, agent: str, word: str, rest: str) -> str:
             return f"/{word} needs the number of a question. /questions lists them."
         case "notes":
             return listed(search(api, agent, rest), rest)
+        case "agents":
+            return agents.slash(api, rest)
         case "spend":
             return totals(api.get("/spend"))
     return f"There is no /{word}. /help says what there is."

@@ -58,7 +58,7 @@ class Inside:
         await self.house.store.ask(
             inbox.accept(
                 id=id,
-                agent=MAIN_AGENT,
+                agent=given.pop("agent", MAIN_AGENT),
                 conversation=given.pop("conversation", self.home),
                 digest="-",
                 body=dumps(body),

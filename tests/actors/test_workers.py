@@ -7,7 +7,7 @@ import trio
 
 from actors.child import Child
 from actors.mailbox import Mailbox
-from actors.worker import Workers
+from actors.workers import Workers
 from dreamwalker.house import MAIN_AGENT
 from storage.errors import StoreClosed
 from storage.questions import ListQuestions

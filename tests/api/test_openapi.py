@@ -37,7 +37,7 @@ def answers(route: str, method: str) -> Json:
 
 async def checked(w: World, method: str, route: str, *, status: int, body: Any = None, **fill: object) -> Any:
     """Ask a route; its answer must have this status and be as the document says."""
-    path = route.format(name="dreamwalker", **{"id": 1, "token": "x" * 43} | fill)
+    path = route.format(**{"name": "dreamwalker", "id": 1, "token": "x" * 43} | fill)
     response = await w.client.request(method, path, json=body)
     assert response.status_code == status, response.text
     described = answers(route, method)[str(status)]["content"]
@@ -87,6 +87,13 @@ async def test_every_route_answers_as_the_document_says(database_url: str) -> No
         await ask("POST", "/api/notes/{id}/versions", status=201, id=notes[0]["id"], body=anew)
         await ask("POST", "/api/notes/{id}/versions", status=409, id=notes[0]["id"], body=anew | {"request_id": "m"})
         await _ask_about_time(ask)
+        await ask("POST", "/api/agents", status=201, body={"name": "cook", "job": "cooks", "grants": ["netlify"]})
+        await ask("POST", "/api/agents", status=409, body={"name": "cook", "job": "eats"})
+        await ask("GET", route)
+        await ask("PATCH", route, body={"instructions": "Be brief.", "model": None})
+        await ask("POST", f"{route}/retire", status=409)
+        await checked(w, "POST", f"{route}/retire", status=200, name="cook")
+        await ask("POST", f"{route}/restore")
         for path in ("/api/health", "/api/status", "/api/agents", "/api/spend", "/api/settings"):
             await ask("GET", path)
         await ask("POST", "/api/spend/raise", body={"period": "2026-11", "dollars": 60})

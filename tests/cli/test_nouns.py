@@ -109,6 +109,37 @@ def test_a_setting_that_cannot_be_is_refused_in_the_servers_words(told: Machine)
     assert answer.exit_code == 4 and "There are zone, day_limit_dollars" in answer.stderr
 
 
+def test_an_agent_is_made_talked_to_asked_by_another_and_retired(told: Machine) -> None:
+    made = told.call("agents", "add", "gardener", "looks", "after", "the", "garden")
+    assert made.stdout.startswith("gardener is at work: looks after the garden\n")
+    assert re.search(r"^gardener +at work +looks after", told.call("agents").stdout, re.MULTILINE)
+    told.run("ask", "--agent", "gardener", "remember that roses are pruned in March")
+    assert told.call("notes", "roses").stdout == "No note holds all of: roses\n"
+    assert "March" in told.call("notes", "--agent", "gardener", "roses").stdout
+    answer = told.run("ask", "ask the gardener agent when roses are pruned")
+    assert answer.returncode == 0 and "It answers:" in answer.stdout and "March" in answer.stdout
+    run = read_json(told, "runs", "--agent", "dreamwalker", "--limit", "1")["runs"][0]["id"]
+    assert "gardener: run" in told.call("runs", "show", str(run)).stdout
+    changed = told.call("agents", "change", "gardener", "--instructions", "-", "--model", "m-1", input="Be brief.\n")
+    assert "model: m-1" in changed.stdout and changed.stdout.endswith("\n\nBe brief.\n")
+    assert read_json(told, "agents", "show", "gardener")["instructions"] == "Be brief."
+    assert told.call("agents", "change", "gardener", "--default-model").exit_code == 0
+    assert told.call("agents", "change", "gardener").exit_code == 2
+    assert "is retired" in told.call("agents", "retire", "gardener").stdout
+    refused = told.call("ask", "--agent", "gardener", "hello")
+    assert refused.exit_code != 0 and "gardener is retired and answers no more" in refused.stderr
+    assert "March" in told.call("notes", "--agent", "gardener").stdout
+    assert told.call("agents", "restore", "gardener").stdout.startswith("gardener is at work again")
+    assert told.call("agents", "show", "nobody").exit_code == 4
+
+
+def test_agents_are_made_in_a_chat_too(told: Machine) -> None:
+    typed = ("/agents add cook cooks for six", "/agents", "/agents instructions cook Rhyme.", "/agents retire cook")
+    said = told.run("chat", input="\n".join([*typed, "/agents dance", ""])).stdout
+    assert "cook is at work: cooks for six" in said and "cook, at work: cooks for six" in said and "Rhyme." in said
+    assert "cook is retired" in said and "/agents show NAME" in said
+
+
 def test_a_fresh_start_is_confirmed(told: Machine) -> None:
     answer = told.call("new")
     assert answer.exit_code == 0 and answer.stdout.startswith("A fresh start")

@@ -21,6 +21,7 @@ HOUSE = SimpleNamespace(
     _web_tools=(web_search(None), fetch_url(None)),  # type: ignore[arg-type]
     _sandbox_tools=sandbox_tools(SimpleNamespace(offline=None), Limits()),  # type: ignore[arg-type]
     workers=None,
+    cast=SimpleNamespace(others=lambda name: (SimpleNamespace(name="gardener", job="the garden"),)),
 )
 KINDS = ("home", "ask", "job", "worker")
 
@@ -42,6 +43,7 @@ DECLARED = {
     "change_job": (True, False, False),
     "remove_job": (True, False, False),
     "delegate": (True, False, True),
+    "message_agent": (True, False, True),
     "ask_owner": (False, True, False),
     "web_search": (True, False, True),
     "fetch_url": (True, False, True),
@@ -67,22 +69,26 @@ def test_a_tool_that_says_nothing_of_itself_counts_as_the_most_dangerous_one() -
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_tool_of_the_house_is_what_it_was_decided_to_be(kind: str) -> None:
-    tools = House.tools(HOUSE, kind)  # type: ignore[arg-type]
+    tools = House.tools(HOUSE, kind, "dreamwalker")  # type: ignore[arg-type]
     assert {tool.name: (tool.exit, tool.private, tool.outside) for tool in tools}.items() <= DECLARED.items()
 
 
 def test_no_tool_is_decided_about_that_the_house_does_not_have() -> None:
-    there = {tool.name for kind in KINDS for tool in House.tools(HOUSE, kind)}  # type: ignore[arg-type]
+    there = {tool.name for kind in KINDS for tool in House.tools(HOUSE, kind, "dreamwalker")}  # type: ignore[arg-type]
     assert there == set(DECLARED)
 
 
 def test_whatever_changes_something_that_has_versions_says_so() -> None:
-    exits = [tool for tool in House.tools(HOUSE, "home") if tool.exit]  # type: ignore[arg-type]
-    assert {tool.name for tool in exits if tool.target is None} == {"make_job", "delegate"}  # something new each time
+    exits = [tool for tool in House.tools(HOUSE, "home", "dreamwalker") if tool.exit]  # type: ignore[arg-type]
+    assert {tool.name for tool in exits if tool.target is None} == {
+        "make_job",
+        "delegate",
+        "message_agent",
+    }  # new each time
 
 
 def test_whatever_depends_on_when_it_is_read_is_settled_before_the_owner_is_asked() -> None:
-    exits = [tool for tool in House.tools(HOUSE, "home") if tool.exit]  # type: ignore[arg-type]
+    exits = [tool for tool in House.tools(HOUSE, "home", "dreamwalker") if tool.exit]  # type: ignore[arg-type]
     timed = [tool for tool in exits if "when" in tool.arguments.__struct_fields__]
     assert timed and all(tool.settle is not None for tool in timed)
 
@@ -123,7 +129,8 @@ def test_the_owners_words_are_taken_in_in_one_place_only() -> None:
     assert derived == {
         ("actors/firing.py", "thing.label > 0"),
         ("actors/firing.py", "ended.label > 0"),
-        ("actors/worker.py", "context.label > 0"),
+        ("actors/worker.py", "not answer.clean"),
+        ("actors/workers.py", "context.label > 0"),
         ("storage/answers.py", "question.label > 0"),
     }
 

@@ -185,8 +185,8 @@ class Stage:
         world = self.world
 
         class Extended(House):
-            def tools(self, conversation_kind: str) -> tuple[Tool, ...]:
-                return (*super().tools(conversation_kind), *world.tools())
+            def tools(self, conversation_kind: str, agent: str) -> tuple[Tool, ...]:
+                return (*super().tools(conversation_kind, agent), *world.tools())
 
         async with open_house(self.database_url, self.api, clock=self.clock, limits=limits, house_type=Extended) as it:
             yield Scene(it.house, it.api, it.clock, world=world)

@@ -20,9 +20,9 @@ from actors.scheduler import Scheduler
 from actors.spend import Guard, Purse
 from actors.supervisor import unwrap
 from dreamwalker import prices
-from dreamwalker.house import MAIN_AGENT, MAIN_JOB
+from dreamwalker.cast import MAIN_AGENT, MAIN_JOB
 from storage import inbox, pushes
-from storage.conversations import Agents, EnsureAgent
+from storage.agents import MakeAgent
 from storage.operation import Operation, Read
 from storage.records import Agent
 from storage.settings import HighestId
@@ -204,8 +204,8 @@ async def life(url: str, clock: YearClock, phone: FicklePhone) -> AsyncIterator[
     async with house(url) as under:
         store = Mortal(under, (await under.do(HighestId())).value)
         means = Means(store, clock, phone)
-        made = EnsureAgent(name=MAIN_AGENT, job=MAIN_JOB, instructions="", id=store.next_id(), now=clock.now())
-        home = (await under.do(made)).value.id
-        (agent,) = (await under.do(Agents())).value
+        made = MakeAgent(name=MAIN_AGENT, job=MAIN_JOB, id=store.next_id(), now=clock.now())
+        agent, conversation = (await under.do(made)).value
+        home = conversation.id
         store.rung.update((await under.do(inbox.Waiting(MAIN_AGENT))).value)
         yield Life(store, Scheduler(means), Pusher(means), means, agent, home)

@@ -19,7 +19,7 @@ from tests.simulate.features.questions import Die
 from tests.simulate.model import DECLINES, MARK, TRIES, Called, asker_of, delegated
 from tests.simulate.outsider import Row
 from tests.simulate.story import Story, text_of
-from tools.delegate import DETACHED, FRAMES, answer_of
+from tools.answers import DETACHED, FRAMES, answer_of
 from tools.outside import Source
 
 NUMBER = 500
@@ -134,7 +134,7 @@ def _message(story: Story, worker: Row, message: Row) -> Iterator[str]:
 
 
 def _framed(said: str) -> list[str]:
-    return [outcome for outcome, frame in FRAMES.items() if frame in said]
+    return [outcome for outcome, frame in FRAMES[Source.WORKER].items() if frame in said]
 
 
 def _outcome(story: Story, worker: Row, said: str) -> Iterator[str]:
