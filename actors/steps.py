@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import attrs
 
-from storage import calls, conversations, inbox, runs, workers
+from storage import calls, conversations, inbox, pushes, runs, workers
 from storage.answers import Reply
 from storage.errors import Duplicate, NotAsExpected, OverBudget
 from storage.operation import Bell, Commit, Write
@@ -34,7 +34,10 @@ FAILED_CALL = "The run ended before this was finished; it may or may not have ta
 
 
 class Means(Protocol):
-    """What a conversation works with. `zone`, `default_model` and `ask_mode` are the owner's present choices."""
+    """What a conversation works with. `zone`, `default_model` and `ask_mode` are the owner's present choices.
+
+    `tell_of_limit` tells him once that a limit is reached.
+    """
 
     store: Store
     guard: Guard
@@ -51,6 +54,7 @@ class Means(Protocol):
     @property
     def ask_mode(self) -> Mode: ...
     def push_of(self, question: Question, again: bool) -> tuple[Write, ...]: ...
+    async def tell_of_limit(self, over: OverBudget) -> tuple[Write, ...]: ...
     def toolbox(self, conversation_kind: str, agent: str) -> Toolbox: ...
 
 
@@ -100,7 +104,8 @@ class Steps:
             self.reservation = None
             tomorrow = journal.next_day(self._means.clock.now(), self._means.zone)
             waiting = attrs.evolve(run, state="waiting", retry_at=tomorrow, reason=journal.over_limit(over))
-            no = await self.commit(writes, waiting, bells, opening=opening)
+            told = await self._means.tell_of_limit(over)
+            no = await self.commit([*writes, *told], waiting, (*bells, pushes.WAITS), opening=opening)
             if self.transcript.conversation.kind == "worker":  # whoever delegated hears of it now, not tomorrow
                 await self.end_early("failed", journal.over_limit(over), (workers.cut_short(self.id, "money"),))
             return no

@@ -32,7 +32,8 @@ from actors.supervisor import (
     Supervisor,
 )
 from actors.workers import Workers
-from storage import answers, inbox, pushes, runs, things
+from storage import answers, inbox, pushes, runs, spend, things
+from storage.errors import OverBudget
 from storage.operation import Bell, Write
 from storage.records import Agent, Question
 from storage.settings import Set, Settings
@@ -59,7 +60,7 @@ from tools.web_search import web_search
 
 from .cast import MAIN_AGENT as MAIN_AGENT
 from .cast import Cast
-from .settings import Chosen, chosen, judge
+from .settings import NANO, Chosen, chosen, judge
 
 log = logging.getLogger("dreamwalker.house")
 
@@ -102,7 +103,7 @@ class House:
         self.live = Live()
         self.store = Store(furnishing.store, ring=self._ring, busy=self._busy, formerly=formerly)
         self.chosen = Chosen(zone=furnishing.zone)
-        self.guard = Guard(furnishing.model, furnishing.prices, self._purse)
+        self.guard = Guard(furnishing.model, furnishing.prices, lambda: self.purse)
         self.decisions = Decisions(self)
         self.cast = Cast(self, add=self._employ, remove=self._dismiss, changed=self._equip_anew)
         self.workers = Workers(self, lambda name: self.agents[name], self._employ)
@@ -173,6 +174,15 @@ class House:
     def push_of(self, question: Question, again: bool) -> tuple[Write, ...]:
         """The push that tells of a question; `again`: a second time."""
         return self.pushes.question(question, card(question, self.zone).text, self.clock.now(), again=again)
+
+    async def tell_of_limit(self, over: OverBudget) -> tuple[Write, ...]:
+        """The writes that tell the owner, once for each limit of a day or month, that it is reached."""
+        purse, now = self.purse, self.clock.now()
+        of_day = str(over) == spend.DAY
+        period, general = (purse.day(now), purse.day_limit) if of_day else (purse.month(now), purse.month_limit)
+        stands = await self.store.ask(spend.ReadPeriod(period))
+        limit_dollars = max(general, stands.raised_to or 0) / NANO
+        return spend.reached(period, now), self.pushes.limit(period, limit_dollars, now)
 
     def halted_workers(self, run: int) -> AbstractAsyncContextManager[None]:
         """Those that a run set to work do nothing while the block ends it."""
@@ -330,7 +340,9 @@ class House:
     async def _read_settings(self) -> None:
         self.chosen = chosen(await self.store.ask(Settings()), self._furnishing.zone)
 
-    def _purse(self) -> Purse:
+    @property
+    def purse(self) -> Purse:
+        """The limits that hold now."""
         return Purse(day_limit=self.chosen.day_limit, month_limit=self.chosen.month_limit, zone=self.chosen.zone)
 
     def _busy(self) -> bool:

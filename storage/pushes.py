@@ -62,6 +62,17 @@ def enqueue(
     return Write(_ENQUEUE, params, what="the push is not answered")
 
 
+_ENQUEUE_ONCE = """
+INSERT INTO pushes (id, kind, title, text, buttons, buttons_until, state, tries, next_at, made_at, no)
+VALUES (?, 'notice', ?, ?, '[]', ?, 'waiting', 0, ?, ?, :no) ON CONFLICT (id) DO NOTHING
+"""
+
+
+def tell_once(*, id: str, title: str, text: str, now: datetime) -> Write:
+    """Put a notice into the outbox if none of this id was; ring `WAITS` with it."""
+    return Write(_ENQUEUE_ONCE, (id, title, text, now, now, now), expect=None)
+
+
 _BEGIN = """
 UPDATE pushes SET tries = tries + 1, next_at = ?, no = :no
 WHERE id = ? AND tries = ? AND made_at = ? AND state = 'waiting'

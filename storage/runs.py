@@ -157,7 +157,8 @@ def taken_up(run: Run, generation: str, now: datetime) -> Write:
 
 _LIST = f"""
 SELECT {", ".join("r." + c for c in Run.columns().split(", "))}, c.agent, c.kind AS conversation_kind,
-    COALESCE((SELECT sum(COALESCE(s.cost, s.reserved))::bigint FROM spend s WHERE s.run = r.id), 0) AS cost,
+    COALESCE((SELECT sum(s.cost)::bigint FROM spend s WHERE s.run = r.id), 0) AS cost,
+    COALESCE((SELECT sum(s.reserved)::bigint FROM spend s WHERE s.run = r.id AND s.cost IS NULL), 0) AS unsettled,
     (SELECT w.run FROM workers w WHERE w.conversation = r.conversation) AS works_for
 FROM runs r JOIN conversations c ON c.id = r.conversation
 WHERE """
@@ -171,15 +172,16 @@ _ONE = _LIST + "r.id = ?"
 
 @attrs.frozen(kw_only=True)
 class Listed:
-    """A run with whose it is and what it cost so far in nano-dollars (open reservations count whole).
+    """A run with whose it is and what it cost so far in nano-dollars; `unsettled` is set aside beside it.
 
-    `works_for`: of a worker, the run that delegated its task.
+    `works_for`: of a worker, or an agent that was written to, the run that set it to work.
     """
 
     run: Run
     agent: str
     conversation_kind: str
     cost: int
+    unsettled: int
     works_for: int | None
 
     @classmethod
@@ -190,6 +192,7 @@ class Listed:
             agent=row["agent"],
             conversation_kind=row["conversation_kind"],
             cost=row["cost"],
+            unsettled=row["unsettled"],
             works_for=row["works_for"],
         )
 

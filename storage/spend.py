@@ -5,6 +5,7 @@ are nano-dollars.
 """
 
 from datetime import datetime
+from typing import Literal
 
 import attrs
 
@@ -22,6 +23,10 @@ _RESERVE = """
 INSERT INTO spend (run, asked, kind, agent, act, model, day, month, reserved, at, no)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
 """
+
+
+DAY, MONTH = "the limit of the day", "the limit of the month"
+"""What OverBudget says."""
 
 
 @attrs.frozen(kw_only=True)
@@ -42,8 +47,8 @@ class Reserved:
 def reserve(it: Reserved, *, day_limit: int, month_limit: int, now: datetime) -> tuple[Write, ...]:
     """Reserve the worst case. Raises OverBudget if it does not fit under the day's or the month's limit."""
     return (
-        _charge(it.day, it.amount, day_limit, "day"),
-        _charge(it.month, it.amount, month_limit, "month"),
+        _charge(it.day, it.amount, day_limit, DAY),
+        _charge(it.month, it.amount, month_limit, MONTH),
         _reserved(it, now),
     )
 
@@ -54,7 +59,7 @@ def _reserved(it: Reserved, now: datetime) -> Write:
 
 
 def _charge(period: str, amount: int, limit: int, what: str) -> Write:
-    return Write(_CHARGE, (period, amount, amount, limit, period, limit), code="DW003", what=f"the limit of the {what}")
+    return Write(_CHARGE, (period, amount, amount, limit, period, limit), code="DW003", what=what)
 
 
 _EXTEND = "UPDATE spend SET reserved = ?, no = :no WHERE run = ? AND asked = ? AND cost IS NULL"
@@ -64,8 +69,8 @@ def extend(it: Reserved, amount: int, *, day_limit: int, month_limit: int) -> tu
     """Raise an open reservation to `amount`. Raises OverBudget if the difference does not fit."""
     more = amount - it.amount
     return (
-        _charge(it.day, more, day_limit, "day"),
-        _charge(it.month, more, month_limit, "month"),
+        _charge(it.day, more, day_limit, DAY),
+        _charge(it.month, more, month_limit, MONTH),
         Write(_EXTEND, (amount, it.run, it.asked), what="extend the reservation"),
     )
 
@@ -118,23 +123,27 @@ def turn_over(
     assert (it.day, it.month) == (following.day, following.month), "one change for each period"
     more = following.amount + by.cost - it.amount
     return (
-        _charge(it.day, more, day_limit, "day"),
-        _charge(it.month, more, month_limit, "month"),
+        _charge(it.day, more, day_limit, DAY),
+        _charge(it.month, more, month_limit, MONTH),
         _settled(it, by),
         _reserved(following, now),
     )
 
 
-_PERIOD = "SELECT period, used, raised_to FROM budget WHERE period = ?"
+_PERIOD = "SELECT period, used, raised_to, told_at FROM budget WHERE period = ?"
 
 
 @attrs.frozen(kw_only=True)
 class Period:
-    """What a day or a month has used, open reservations included, and its own raised limit if it has one."""
+    """What a day or a month has used, open reservations included, and its own raised limit if it has one.
+
+    `reached_at`: since when its limit lets something wait.
+    """
 
     period: str
     used: int
     raised_to: int | None
+    reached_at: datetime | None
 
 
 @attrs.frozen
@@ -146,8 +155,8 @@ class ReadPeriod(Read[Period]):
     async def read(self, reader: Reader) -> Period:
         row = await reader.get(_PERIOD, self.period)
         if row is None:
-            return Period(period=self.period, used=0, raised_to=None)
-        return Period(period=self.period, used=row["used"], raised_to=row["raised_to"])
+            return Period(period=self.period, used=0, raised_to=None, reached_at=None)
+        return Period(period=self.period, used=row["used"], raised_to=row["raised_to"], reached_at=row["told_at"])
 
 
 _RAISE = """
@@ -156,29 +165,47 @@ ON CONFLICT (period) DO UPDATE SET raised_to = excluded.raised_to, told_at = NUL
 """
 
 
-@attrs.frozen
-class RaiseLimit(Operation[None]):
-    """Give one day or month a limit of its own, in nano-dollars; waiting runs find it at their next try."""
+@attrs.frozen(kw_only=True)
+class RaiseLimit(Operation[int]):
+    """Give one day or month a limit of its own, in nano-dollars; waiting runs find it at their next try.
+
+    `general` is the one of all such periods. Returns the limit that holds now: a higher one stays as it was.
+    """
 
     period: str
     limit: int
+    general: int
 
-    async def perform(self, tx: Transaction) -> None:
-        await tx.run(_RAISE, self.period, self.limit)
+    async def perform(self, tx: Transaction) -> int:
+        row = await tx.get(_PERIOD, self.period)
+        holds = max(self.general, (row["raised_to"] or 0) if row is not None else 0)
+        if self.limit > holds:
+            await tx.run(_RAISE, self.period, self.limit)
+        return max(self.limit, holds)
 
 
-_TOLD = "UPDATE budget SET told_at = ?, no = :no WHERE period = ? AND told_at IS NULL"
+_LOWER = "UPDATE budget SET raised_to = NULL, no = :no WHERE period = ?"
 
 
 @attrs.frozen
-class TellOnce(Operation[bool]):
-    """Whether the owner has yet to be told that this period's limit is reached; the second time it is False."""
+class TakeBackRaise(Operation[None]):
+    """Let the general limit hold again for a day or month that had one of its own."""
 
     period: str
-    now: datetime
 
-    async def perform(self, tx: Transaction) -> bool:
-        return await tx.run(_TOLD, self.now, self.period) == 1
+    async def perform(self, tx: Transaction) -> None:
+        await tx.run(_LOWER, self.period)
+
+
+_TOLD = """
+INSERT INTO budget AS b (period, used, told_at, no) VALUES (?, 0, ?, :no)
+ON CONFLICT (period) DO UPDATE SET told_at = COALESCE(b.told_at, excluded.told_at), no = excluded.no
+"""
+
+
+def reached(period: str, now: datetime) -> Write:
+    """Note since when a period's limit lets nothing more be asked, if that is not noted."""
+    return Write(_TOLD, (period, now), what="note that the limit is reached")
 
 
 _SUMS = """
@@ -194,9 +221,17 @@ FROM spend WHERE {where} GROUP BY 1, 2 ORDER BY 1 DESC, 2
 """
 _SUMS_BY = {
     by: _SUMS.format(by=column, where="month >= ? AND month <= ?")
-    for by, column in {"day": "day", "month": "month", "agent": "agent", "model": "model"}.items()
+    for by, column in {
+        "day": "day",
+        "month": "month",
+        "agent": "agent",
+        "model": "model",
+        "kind": "kind",
+        "act": "act",
+        "run": "run::text",
+    }.items()
 }
-_SUMS_OF_RUN = _SUMS.format(by="run::text", where="run = ?")
+_SUMS_OF = {"run": _SUMS.format(by="run::text", where="run = ?"), "act": _SUMS.format(by="act", where="act = ?")}
 
 
 @attrs.frozen(kw_only=True)
@@ -222,7 +257,10 @@ class Sum:
 
 @attrs.frozen
 class Sums(Read[tuple[Sum, ...]]):
-    """Spend of the months from `first` to `last` ('2026-11'), by "day", "month", "agent" or "model"."""
+    """Spend of the months from `first` to `last` ('2026-11'), the newest names first.
+
+    By "day", "month", "agent", "model", "kind", "act" (what the owner said, or a slot) or "run".
+    """
 
     by: str
     first: str
@@ -233,10 +271,11 @@ class Sums(Read[tuple[Sum, ...]]):
 
 
 @attrs.frozen
-class SumsOfRun(Read[tuple[Sum, ...]]):
-    """What one run cost, by kind."""
+class SumsOf(Read[tuple[Sum, ...]]):
+    """What one "run" (its id) or all of one "act" cost, by kind."""
 
-    run: int
+    what: Literal["run", "act"]
+    key: int | str
 
     async def read(self, reader: Reader) -> tuple[Sum, ...]:
-        return tuple(Sum.of(row) for row in await reader.all(_SUMS_OF_RUN, self.run))
+        return tuple(Sum.of(row) for row in await reader.all(_SUMS_OF[self.what], self.key))

@@ -199,8 +199,9 @@ class Seen:
 
 _SEEN = f"""
 SELECT {_COLUMNS}, r.id AS run_id, c.tool, c.arguments, GREATEST(w.no, r.no, c.no) AS newest,
-    COALESCE((SELECT sum(COALESCE(s.cost, s.reserved))::bigint FROM spend s WHERE s.run = r.id), 0) AS cost
-FROM workers w LEFT JOIN runs r ON r.conversation = w.conversation
+    COALESCE((SELECT sum(s.cost)::bigint FROM spend s WHERE s.run = r.id), 0) AS cost
+FROM workers w
+LEFT JOIN LATERAL (SELECT id, no FROM runs WHERE conversation = w.conversation ORDER BY id DESC LIMIT 1) r ON TRUE
 LEFT JOIN LATERAL (SELECT tool, arguments, no FROM calls WHERE run = r.id ORDER BY turn DESC, position DESC LIMIT 1) c
     ON TRUE
 WHERE """

@@ -59,6 +59,16 @@ class Outbox:
         buttons = decide if it.kind == "act" else ()
         return (self._write(push_id(it.id), "question", title, shown, now, None, buttons, until=it.expires_at),)
 
+    def limit(self, period: str, limit_dollars: float, now: datetime) -> Write:
+        """The one notice that the limit of a day or month is reached; a raised one has its own."""
+        what = "month" if len(period) == len("2026-11") else "day"
+        text = (
+            f"${limit_dollars:,.2f} are used or set aside for {period}, so nothing more is asked for now. What waits "
+            f"goes on with the next {what}, or as soon as you raise the limit: dreamwalker spend raise DOLLARS --{what}"
+        )
+        title = f"The spending limit of the {what} is reached"
+        return pushes.tell_once(id=f"limit:{period}:{limit_dollars:g}", title=title, text=self._fit(text), now=now)
+
     def test(self, id: str, now: datetime) -> Write:
         """A push that shows whether pushes arrive, and whether its button reaches us."""
         text = (

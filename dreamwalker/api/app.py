@@ -35,6 +35,7 @@ from . import (
     stream,
     wake,
     web,
+    why,
 )
 from .auth import Headers, Token, carries
 from .door import Door
@@ -53,6 +54,7 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
     *entries.ENDPOINTS,
     *stream.ENDPOINTS,
     *runs.ENDPOINTS,
+    *why.ENDPOINTS,
     *questions.ENDPOINTS,
     *notes.ENDPOINTS,
     *reminders.ENDPOINTS,

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from storage.questions import QuestionsOfRun
 from storage.runs import Listed, ListRuns, ReadRun
-from storage.spend import SumsOfRun
+from storage.spend import SumsOf
 from storage.workers import WorkersOfRun
 
 from . import views
@@ -71,7 +71,7 @@ async def read_run(asked: Asked[RunPath, Nothing, Nothing]) -> WholeRun:
     if found is None:
         raise not_found("run of that id")
     listed, calls = found
-    sums = await house.store.ask(SumsOfRun(asked.path.id))
+    sums = await house.store.ask(SumsOf("run", asked.path.id))
     questions = await house.store.ask(QuestionsOfRun(asked.path.id))
     return WholeRun(
         run=views.ListedRun.listed(listed),

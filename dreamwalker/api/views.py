@@ -20,6 +20,9 @@ AT_CHARACTERS = 200
 """How much is shown of what a worker is at."""
 
 Dollars = Annotated[float, Meta(description="US dollars.")]
+Unsettled = Annotated[
+    float, Meta(description="US dollars set aside for requests whose cost is not known: under way, or cut off.")
+]
 No = Annotated[int, Meta(description="The number of the commit that changed this last.")]
 
 
@@ -122,12 +125,15 @@ class Run(Shown, frozen=True):
 
 
 class ListedRun(Run, frozen=True):
-    """A run with whose it is, in which kind of conversation, and what it cost so far, open reservations included."""
+    """A run with whose it is, in which kind of conversation, and what it cost so far."""
 
     agent: str
     kind: str
     cost_dollars: Dollars
-    works_for: Annotated[int | None, Meta(description="Of a worker's run: the run that delegated the task.")]
+    unsettled_dollars: Unsettled
+    works_for: Annotated[
+        int | None, Meta(description="Of a worker, or an agent written to: the run that it works for.")
+    ]
 
     @classmethod
     def listed(cls, item: runs.Listed) -> "ListedRun":
@@ -137,6 +143,7 @@ class ListedRun(Run, frozen=True):
             agent=item.agent,
             kind=item.conversation_kind,
             cost_dollars=item.cost / NANO,
+            unsettled_dollars=item.unsettled / NANO,
             works_for=item.works_for,
         )
 
@@ -285,13 +292,13 @@ class Question(Shown, frozen=True):
 
 
 class Cost(Shown, frozen=True):
-    """Requests of one kind under one name (a day, a month, an agent, a model or a run), and what they cost."""
+    """Requests of one kind under one name (a day, a month, an agent, a model, an act, a run), and what they cost."""
 
     name: str
     kind: str
     requests: int
     cost_dollars: Dollars
-    unsettled_dollars: Annotated[float, Meta(description="US dollars reserved for requests without a known cost.")]
+    unsettled_dollars: Unsettled
     input_tokens: int
     cache_write_tokens: int
     cache_read_tokens: int

@@ -27,6 +27,7 @@ _NOUNS = {
     "reminders": ("reminders", "What you are to be reminded of."),
     "jobs": ("jobs", "What is done for you on a schedule."),
     "runs": ("runs", "What was done, and what it cost."),
+    "why": ("why", "Why something is as it is, and what led to it."),
     "notes": ("notes", "What is remembered for you."),
     "agents": ("agents", "Who works for you beside the main agent."),
     "spend": ("spend", "What it costs, and the limits."),

@@ -87,7 +87,7 @@ def _row(run: Json) -> tuple[str, ...]:
         when(run["opened_at"]),
         f"{run['agent']}, for run {run['works_for']}" if run["works_for"] else run["agent"],
         run["state"],
-        dollars(run["cost_dollars"]),
+        dollars(run["cost_dollars"]) + (f" (+{dollars(run['unsettled_dollars'])})" if run["unsettled_dollars"] else ""),
         one_line(run["reason"] or "", 80),
     )
 

@@ -10,7 +10,7 @@ import click
 from .command import Chosen
 from .options import DefaultGroup, json_option
 from .reach import find
-from .terminal import Json, dollars, say, show_json, table
+from .terminal import Json, dollars, say, show_json, table, when
 
 
 @click.group(
@@ -23,6 +23,7 @@ Examples:
   dreamwalker spend --month 2026-11 --by model
   dreamwalker spend raise 8               let it spend $8 today
   dreamwalker spend raise 80 --month      let it spend $80 this month
+  dreamwalker spend reset                 take today's raise back
 
 The limits of every day and month are settings: dreamwalker settings day_limit_dollars 3""",
 )
@@ -34,7 +35,7 @@ def spend() -> None:
 @click.option("--month", metavar="YYYY-MM", help="Another month than this one.")
 @click.option(
     "--by",
-    type=click.Choice(["day", "agent", "model", "month"]),
+    type=click.Choice(["day", "month", "agent", "model", "kind", "act", "run"]),
     default="day",
     show_default=True,
     help="Sums of what.",
@@ -51,7 +52,7 @@ def show(chosen: Chosen, month: str | None, by: str, as_json: bool) -> None:
     say(totals(answer))
     if answer["sums"]:
         say()
-        say(table(map(_sum, answer["sums"])))
+        say(table([_HEAD, *map(_sum, answer["sums"])]))
 
 
 @spend.command("raise")
@@ -71,13 +72,31 @@ def raise_limit(chosen: Chosen, amount: float, period: str, as_json: bool) -> No
         say(totals(answer))
 
 
+@spend.command()
+@click.option("--day", "period", flag_value="day", default="day", help="Today's (as without it).")
+@click.option("--month", "period", flag_value="month", help="This month's.")
+@json_option
+@click.pass_obj
+def reset(chosen: Chosen, period: str, as_json: bool) -> None:
+    """Take a raise back: the limit of every day, or month, holds again."""
+    api = find(chosen)
+    answer = api.post("/spend/reset", {"period": api.get("/spend")[period]["period"]})
+    if as_json:
+        show_json(answer)
+    else:
+        say(totals(answer))
+
+
 def totals(answer: Json) -> str:
     """What today and this month have used of what they may."""
-    return "\n".join(
-        f"{answer[period]['period']}: {dollars(answer[period]['used_dollars'])} "
-        f"of {dollars(answer[period]['limit_dollars'])}"
-        for period in ("day", "month")
+    return "\n".join(_total(answer[period]) for period in ("day", "month"))
+
+
+def _total(period: Json) -> str:
+    reached = (
+        f", reached {when(period['reached_at'])}: what waits goes on when you raise it" if period["reached_at"] else ""
     )
+    return f"{period['period']}: {dollars(period['used_dollars'])} of {dollars(period['limit_dollars'])}{reached}"
 
 
 def _month(text: str | None) -> str | None:
@@ -89,5 +108,13 @@ def _month(text: str | None) -> str | None:
         raise click.BadParameter(f"a month looks like 2026-11; this is {text!r}", param_hint="--month") from None
 
 
+_HEAD = ("", "KIND", "REQUESTS", "COST", "SET ASIDE", "INPUT", "CACHE WRITE", "CACHE READ", "OUTPUT", "SEARCHES")
+
+
 def _sum(each: Json) -> tuple[str, ...]:
-    return each["name"], each["kind"], f"requests: {each['requests']}", dollars(each["cost_dollars"])
+    tokens = [f"{each[name]:,}" for name in _COUNTED]
+    money = [dollars(each["cost_dollars"]), dollars(each["unsettled_dollars"])]
+    return (each["name"], each["kind"], str(each["requests"]), *money, *tokens)
+
+
+_COUNTED = ("input_tokens", "cache_write_tokens", "cache_read_tokens", "output_tokens", "searches")

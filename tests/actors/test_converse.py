@@ -7,7 +7,7 @@ from typing import Any
 import trio
 
 from storage.inbox import Withdraw
-from storage.spend import ReadPeriod, SumsOfRun
+from storage.spend import ReadPeriod, SumsOf
 from tests.actors.house import inside, open_house
 from tests.hand_clock import HandClock
 from tests.messages_api import Gate, answer, empty, fail, paused, say, serve_messages_api, use
@@ -255,7 +255,7 @@ async def test_the_books_hold_exactly_what_was_billed(database_url: str) -> None
         it.api.script(answer(use("list_notes", {})), say("None."))
         await it.say("Notes?")
         (run,) = await it.settled()
-        (of_run,) = await it.ask(SumsOfRun(run.id))
+        (of_run,) = await it.ask(SumsOf("run", run.id))
         assert of_run.requests == 2 and of_run.unsettled == 0 and of_run.cost > 0
         period = await it.ask(ReadPeriod(f"{it.clock.now().astimezone(it.house.zone):%Y-%m-%d}"))
         assert period.used == of_run.cost

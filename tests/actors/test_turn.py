@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from storage.notes import ListNotes
-from storage.spend import ReadPeriod, SumsOfRun
+from storage.spend import ReadPeriod, SumsOf
 from tests.actors.house import Inside, inside, open_house
 from tests.hand_clock import HandClock
 from tests.messages_api import Gate, answer, say, serve_messages_api, text, use
@@ -22,7 +22,7 @@ async def _is_right(it: Inside, turns: int) -> None:
     assert (note.title, note.version) == ("Bike", 1)
     _, calls = await it.transcript()
     assert [(call.state, call.failed) for call in calls] == [("finished", False)]
-    (sums,) = await it.ask(SumsOfRun(run.id))
+    (sums,) = await it.ask(SumsOf("run", run.id))
     assert (sums.requests, sums.unsettled) == (turns, 0)
 
 
@@ -78,6 +78,6 @@ async def test_a_day_that_ends_in_the_turn_is_billed_for_what_was_asked_on_it(da
         await it.settled()
         await _is_right(it, 2)
         (run,) = await it.runs()
-        (sums,) = await it.ask(SumsOfRun(run.id))
+        (sums,) = await it.ask(SumsOf("run", run.id))
         november, december = [await it.ask(ReadPeriod(day)) for day in ("2026-11-30", "2026-12-01")]
         assert november.used > 0 and december.used > 0 and november.used + december.used == sums.cost

@@ -37,7 +37,7 @@ def answers(route: str, method: str) -> Json:
 
 async def checked(w: World, method: str, route: str, *, status: int, body: Any = None, **fill: object) -> Any:
     """Ask a route; its answer must have this status and be as the document says."""
-    path = route.format(**{"name": "dreamwalker", "id": 1, "token": "x" * 43} | fill)
+    path = route.format(**{"name": "dreamwalker", "id": 1, "what": "run", "token": "x" * 43} | fill)
     response = await w.client.request(method, path, json=body)
     assert response.status_code == status, response.text
     described = answers(route, method)[str(status)]["content"]
@@ -81,6 +81,8 @@ async def test_every_route_answers_as_the_document_says(database_url: str) -> No
         await ask("GET", "/api/runs/{id}", id=runs[-1]["id"])
         await ask("POST", "/api/runs/{id}/stop", id=runs[0]["id"])
         await ask("GET", "/api/runs/{id}", status=404, id=999_999)
+        await ask("GET", "/api/why/{what}/{id}", what="run", id=runs[-1]["id"])
+        await ask("GET", "/api/why/{what}/{id}", status=404, what="call", id="1.2.3")
         notes = (await ask("GET", f"{route}/notes"))["notes"]
         versions = await ask("GET", "/api/notes/{id}/versions", id=notes[0]["id"])
         anew = {"request_id": "n", "base": versions["versions"][0]["version"], "text": "On the hook"}
@@ -97,6 +99,8 @@ async def test_every_route_answers_as_the_document_says(database_url: str) -> No
         for path in ("/api/health", "/api/status", "/api/agents", "/api/spend", "/api/settings"):
             await ask("GET", path)
         await ask("POST", "/api/spend/raise", body={"period": "2026-11", "dollars": 60})
+        await ask("POST", "/api/spend/raise", status=409, body={"period": "2026-11", "dollars": 1})
+        await ask("POST", "/api/spend/reset", body={"period": "2026-11"})
         await ask("PATCH", "/api/settings", body={"zone": "Asia/Tokyo"})
         assert asked == {(endpoint.method, endpoint.route) for endpoint in ENDPOINTS}
 
@@ -148,7 +152,7 @@ async def test_every_refusal_is_as_the_document_says(database_url: str) -> None:
     async with world(database_url, request_bytes=1_000, message_bytes=1_000) as w:
         for endpoint in ENDPOINTS:
             described = answers(endpoint.route, endpoint.method)
-            path = endpoint.route.format(name="nobody", id=999_999, token="x")
+            path = endpoint.route.format(name="nobody", id=999_999, token="x", what="run")
             tries: dict[int, Json] = {421: {"headers": {"Host": "evil.example"}}, 422: {"params": {"no": "such"}}}
             if "401" in described:
                 tries[401] = {"headers": {"Authorization": "Bearer x"}}

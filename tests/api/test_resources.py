@@ -160,7 +160,8 @@ async def test_only_days_and_months_that_exist_have_limits(database_url: str) ->
         await w.get("/api/spend", month="2026-13", status=422)
         await w.get("/api/spend", by="weekday", status=422)
         spend = await w.get("/api/spend", month="2020-01")
-        assert spend["month"] == {"period": "2020-01", "used_dollars": 0, "limit_dollars": 50} and spend["sums"] == []
+        untouched = {"period": "2020-01", "used_dollars": 0, "limit_dollars": 50, "raised": False, "reached_at": None}
+        assert spend["month"] == untouched and spend["sums"] == []
 
 
 async def test_settings_are_set_together_or_not_at_all(database_url: str) -> None:

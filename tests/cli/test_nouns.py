@@ -93,6 +93,26 @@ def test_spend_is_shown_and_a_limit_can_be_raised_for_a_day_or_a_month(told: Mac
     assert "dreamwalker" in told.call("spend", "--by", "agent", "--month", held["month"]["period"]).stdout
 
 
+def test_a_raise_is_never_lower_and_can_be_taken_back(told: Machine) -> None:
+    lower = told.call("spend", "raise", "6")
+    assert lower.exit_code != 0 and "is $8.00 already" in lower.stderr
+    assert "of $5.00" in told.call("spend", "reset").stdout.splitlines()[0]
+    by_kind = told.call("spend", "--by", "kind").stdout
+    assert "CACHE READ" in by_kind and "turn" in by_kind
+
+
+def test_why_leads_back_to_what_the_owner_said(told: Machine) -> None:
+    run = str(read_json(told, "runs")["runs"][-1]["id"])
+    shown = told.call("why", run).stdout
+    assert shown.startswith(f"Run {run}\n") and "← you," in shown and "remember that the keys" in shown
+    assert "✓ 1.0 write_note" in shown and "+ version 1 of note" in shown and "for turn, requests: 2" in shown
+    note = read_json(told, "notes", "keys")["notes"][0]["id"]
+    assert "← you," in told.call("why", "note", f"{note}.1").stdout
+    assert told.call("why", "call", f"{run}.1.0").stdout.startswith(f"Call {run}.1.0: write_note\n")
+    assert read_json(told, "why", "run", run)["runs"][0]["run"]["id"] == int(run)
+    assert told.call("why", "question", "999999").exit_code == 4
+
+
 def test_settings_are_shown_one_by_one_or_all_and_set(told: Machine) -> None:
     assert told.call("settings", "zone").stdout == "zone  Europe/Vienna\n"
     assert told.call("settings", "zone", "Asia/Tokyo").stdout == "zone  Asia/Tokyo\n"

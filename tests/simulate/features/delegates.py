@@ -27,7 +27,7 @@ WORDS = ("", "", TRIES, TRIES, DECLINES)
 PRIVATE = ("Vienna", "dreamwalker")
 """What a worker could only know from the owner or from the agent that delegates."""
 _TABLES = ("entries", "calls", "runs", "messages")
-_UNDONE = ("Stopped by the owner", "The run ended before", "Not delegated")
+_UNDONE = ("Stopped by the owner", "The run ended before", "Not done")
 """How the result begins of a call that no worker's outcome came to."""
 
 

@@ -1,0 +1,125 @@
+"""`why`: what led to a run, a call, a question, a push or a note, back to what you did.
+
+One rule: it is told from the nearest run back to the first cause, and what came from outside is told as such.
+"""
+
+import click
+
+from .calls import summary, working
+from .client import quoted
+from .command import Chosen
+from .options import DefaultGroup, json_option
+from .questions import decision
+from .reach import find
+from .terminal import Json, dollars, one_line, say, show_json, when
+
+_MARKS = {("finished", False): "✓", ("finished", True): "✗"}
+
+
+@click.group(
+    cls=DefaultGroup,
+    default="run",
+    epilog="""\b
+Examples:
+  dreamwalker why 1234                a run: what came in, what was asked, what it did, what it cost
+  dreamwalker why call 1234.2.0       the first call of its second reply
+  dreamwalker why question 12
+  dreamwalker why push slot:7:2026-12-01T09:00+01:00
+  dreamwalker why note 31.2           the second version of note 31""",
+)
+def why() -> None:
+    """Why something is as it is, and what led to it."""
+
+
+def _about(what: str, metavar: str, says: str) -> None:
+    @why.command(what, help=says)
+    @click.argument("id", metavar=metavar)
+    @json_option
+    @click.pass_obj
+    def show(chosen: Chosen, id: str, as_json: bool) -> None:
+        answer = find(chosen).get(f"/why/{what}/{quoted(id)}")
+        if as_json:
+            show_json(answer)
+        else:
+            say("\n".join(_told(answer)))
+
+
+_about("run", "NUMBER", "Why a run was, and what it did.")
+_about("call", "RUN.TURN.POSITION", "Why a tool was used.")
+_about("question", "NUMBER", "Why you were asked.")
+_about("push", "ID", "Why your phone was told.")
+_about("note", "NOTE.VERSION", "Why a note says what it says; without a version, the newest.")
+
+
+def _told(answer: Json) -> list[str]:
+    """All of it, line by line."""
+    lines = [answer["about"][:1].upper() + answer["about"][1:]]
+    for account in answer["runs"]:
+        lines += ["", *_account(account)]
+    for thing in answer["things"]:
+        name = f" “{one_line(thing['title'], 60)}”" if thing["title"] else ""
+        lines += ["", f"{thing['kind']} {thing['id']}{name}: {one_line(thing['text'], 160)}", f"  {thing['said']}"]
+    if not answer["runs"] and not answer["things"]:
+        lines.append("You did it yourself, or it belongs to no run." if answer["by"] else "Nothing more is known.")
+    if answer["act_cost"]:
+        lines += ["", f"All that came of it ({answer['act']}) cost:", *map(_cost, answer["act_cost"])]
+    return lines
+
+
+def _account(account: Json) -> list[str]:
+    run = account["run"]
+    ended = f", until {when(run['closed_at'])}" if run["closed_at"] else ""
+    lines = [f"Run {run['id']} of {run['agent']} ({run['kind']}): {run['state']}, from {when(run['opened_at'])}{ended}"]
+    if run["reason"]:
+        lines.append(f"  {run['reason']}")
+    for message in account["came_in"]:
+        lines.append(f"  ← {_from(message)}, {when(message['at'])}: {one_line(message['text'], 160)}")
+        lines += [f"      with text from “{one_line(quote['from'], 60)}”" for quote in message["quotes"]]
+    for outside in account["outside"]:
+        origin = f", from “{one_line(outside['origin'], 60)}”" if outside["origin"] else ""
+        lines.append(f"  ⚠ from outside, {when(outside['at'])}: {outside['what']}{origin}")
+    lines += [line for call in account["calls"] for line in _call(call, account["workers"])]
+    for asked in account["asked"]:
+        question, by = asked["question"], asked["answered_by"]
+        where = f", by {by}" if by else ""
+        lines.append(
+            f"  ? question {question['id']}, {when(question['asked_at'])}, about {question['tool']}: "
+            f"{decision(question)}{where}"
+        )
+    for note in account["wrote"]:
+        lines.append(f"  + version {note['version']} of note {note['note']} “{one_line(note['title'], 60)}”")
+    for thing in account["made"]:
+        lines.append(f"  + {thing['kind']} {thing['id']}: {one_line(thing['said'], 120)}")
+    for taken in account["resumptions"]:
+        lines.append(
+            f"  ↻ taken up again {when(taken['at'])}, after {taken['turn']} replies, by deploy {taken['generation']}"
+        )
+    return lines + [_cost(cost) for cost in account["cost"]]
+
+
+def _from(message: Json) -> str:
+    who = "you" if message["kind"] == "owner" else f"{message['kind']} {one_line(message['source'], 60)}".strip()
+    return f"{who} (from outside)" if message["outside"] else who
+
+
+def _call(call: Json, workers: list[Json]) -> list[str]:
+    mark = _MARKS.get((call["state"], bool(call["failed"])), "…")
+    lines = [f"  {mark} {call['turn']}.{call['position']} {summary(call)}"]
+    for worker in workers:
+        if (worker["turn"], worker["position"]) == (call["turn"], call["position"]):
+            number = f"run {worker['worker_run']}, " if worker["worker_run"] else ""
+            lines.append(f"      {worker['agent'] or 'worker'}: {number}{working(worker)}")
+    return lines
+
+
+def _cost(cost: Json) -> str:
+    aside = cost["unsettled_dollars"]
+    tokens = (
+        f"{cost['input_tokens']:,} in, {cost['cache_write_tokens']:,} written to and {cost['cache_read_tokens']:,} "
+        f"read from the cache, {cost['output_tokens']:,} out"
+    )
+    searches = f", searches: {cost['searches']}" if cost["searches"] else ""
+    kept = f"; {dollars(aside)} set aside for what was cut short" if aside else ""
+    return (
+        f"  {dollars(cost['cost_dollars'])} for {cost['kind']}, requests: {cost['requests']} ({tokens}{searches}){kept}"
+    )
