@@ -24,6 +24,7 @@ from .sandboxes.account import Account
 DEFAULT_PORT = 8765
 DEFAULT_MODEL = "claude-haiku-5-5"
 DEFAULT_NTFY_URL = "https://ntfy.sh"
+DEFAULT_NETLIFY_URL = "https://api.netlify.com/api/v1"
 TOKEN_BYTES_MIN = 32
 
 T = TypeVar("T")
@@ -73,6 +74,11 @@ class Config:
     """Whose hosted sandboxes; there is one if they are chosen."""
     platform: str | None
     """What lends it credentials and its database with each request: netlify; None: nothing does."""
+    netlify_token: str | None = attrs.field(repr=False)
+    """A personal access token of a Netlify user who belongs to one team; None: nothing can be granted."""
+    netlify_team: str | None
+    """The slug of that team."""
+    netlify_url: str
     generation: str
     limits: Limits
 
@@ -85,6 +91,7 @@ class Config:
             "DATABASE PASSWORD": _password(self.database_url),
             "NTFY TOPIC": self.ntfy_topic,
             "NTFY TOKEN": self.ntfy_token,
+            "NETLIFY TOKEN": self.netlify_token,
             "SANDBOX TOKEN": self.vercel.token if self.vercel else None,
         }
         return {name: secret for name, secret in named.items() if secret}
@@ -134,6 +141,9 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
         sandbox=(sandbox := reading.choice("DREAMWALKER_SANDBOX", _SANDBOXES, "bubblewrap")),
         vercel=reading.vercel("DREAMWALKER_VERCEL") if sandbox == "vercel" else None,
         platform=reading.choice("DREAMWALKER_PLATFORM", {"netlify": "netlify"}, None),
+        netlify_token=reading.text("DREAMWALKER_NETLIFY_TOKEN"),
+        netlify_team=reading.team("DREAMWALKER_NETLIFY_TEAM", "DREAMWALKER_NETLIFY_TOKEN"),
+        netlify_url=reading.address("DREAMWALKER_NETLIFY_URL") or DEFAULT_NETLIFY_URL,
         generation=reading.text("DREAMWALKER_GENERATION") or "0",
         limits=reading.limits(),
     )
@@ -154,6 +164,7 @@ _SET_BY = {
     "DATABASE PASSWORD": "the password in DREAMWALKER_DATABASE_URL",
     "NTFY TOPIC": "DREAMWALKER_NTFY_TOPIC",
     "NTFY TOKEN": "DREAMWALKER_NTFY_TOKEN",
+    "NETLIFY TOKEN": "DREAMWALKER_NETLIFY_TOKEN",
     "SANDBOX TOKEN": "DREAMWALKER_VERCEL_TOKEN",
     "WAKE TOKEN": "DREAMWALKER_WAKE_TOKEN",
 }
@@ -215,6 +226,15 @@ class _Reading:
         value = self.text(name)
         if value is not None and not re.fullmatch(r"[-_A-Za-z0-9]{1,64}", value):
             self.problems.append(f"{name} is the bare name of a topic: up to 64 letters, digits, - and _")
+        return value
+
+    def team(self, name: str, token: str) -> str | None:
+        """The slug of a team, which a token needs."""
+        value = self.text(name)
+        if value is not None and not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", value):
+            self.problems.append(f"{name} is the slug of a team, as in app.netlify.com/teams/SLUG; it is {value!r}")
+        if value is None and self.text(token) is not None:
+            self.problems.append(f"{token} needs {name}: the slug of the one team that its user belongs to")
         return value
 
     def choice(self, name: str, choices: Mapping[str, T], default: T) -> T:

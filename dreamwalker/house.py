@@ -32,6 +32,7 @@ from actors.supervisor import (
     Supervisor,
 )
 from actors.workers import Workers
+from netlify.client import Netlify
 from storage import answers, inbox, pushes, runs, spend, things
 from storage.errors import OverBudget
 from storage.operation import Bell, Write
@@ -47,6 +48,7 @@ from tools.jobs import JOB_TOOLS
 from tools.limits import Limits
 from tools.messages import message_agent
 from tools.model import Model
+from tools.netlify import NETLIFY, netlify_tools
 from tools.notes import NOTE_TOOLS
 from tools.phone import Phone, hash_of
 from tools.pushing import Outbox, effects
@@ -59,7 +61,7 @@ from tools.toolbox import Toolbox
 from tools.web_search import web_search
 
 from .cast import MAIN_AGENT as MAIN_AGENT
-from .cast import Cast
+from .cast import Cast, grants_of
 from .settings import NANO, Chosen, chosen, judge
 
 log = logging.getLogger("dreamwalker.house")
@@ -89,6 +91,8 @@ class Furnishing:
     """Where workers run commands; None: nowhere."""
     web: Web | None = None
     """What workers fetch pages with; None: they have neither pages nor searches."""
+    netlify: Netlify | None = None
+    """What an agent is granted with `netlify`; None: there is nothing to grant."""
     more_tools: tuple[Tool, ...] = ()
     visited: Callable[[], bool]
     """Whether a published request came lately, so that the lease is kept up."""
@@ -152,7 +156,13 @@ class House:
         tools = (*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS, delegate(self.workers), ASK_OWNER)
         others = self.cast.others(agent)
         messages = (message_agent(self.workers, others),) if others else ()
-        return (*tools, *messages, *self._furnishing.more_tools)
+        return (*tools, *messages, *self._granted(agent), *self._furnishing.more_tools)
+
+    def _granted(self, agent: str) -> tuple[Tool, ...]:
+        """The tools that the owner granted an agent."""
+        netlify = self._furnishing.netlify
+        granted = netlify is not None and NETLIFY in grants_of(self.agents[agent])
+        return netlify_tools(netlify) if granted and netlify is not None else ()
 
     def toolbox(self, conversation_kind: str, agent: str) -> Toolbox:
         """The tools of an agent in a kind of conversation, ready for use."""

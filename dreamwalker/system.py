@@ -17,6 +17,7 @@ import trio
 from actors.clock import Clock, SystemClock
 from actors.store import StoreSettings
 from actors.supervisor import unwrap
+from netlify.client import Netlify
 from netlify.gateway import Visit
 from storage import lease, migrate
 from storage.connection import Options, visit
@@ -64,10 +65,11 @@ class System:
         credentials: NewestCredentials,
         claude: Claude,
         phone: Phone | None,
+        netlify: Netlify | None,
         more_tools: tuple[Tool, ...] = (),
     ) -> None:
         self.config, self.clock = config, clock
-        self.credentials, self._claude, self._phone = credentials, claude, phone
+        self.credentials, self._claude, self._phone, self._netlify = credentials, claude, phone, netlify
         self.visits = Visits(config, credentials)
         self._more_tools = more_tools
         self._sandbox = sandbox_of(config)
@@ -261,6 +263,7 @@ class System:
             phone=self._phone,
             sandbox=self._sandbox,
             web=self._web,
+            netlify=self._netlify,
             more_tools=self._more_tools,
             visited=lambda: time.monotonic() - self._visited_at < limits.visitor_seconds,
         )
@@ -316,8 +319,9 @@ async def start(
     async with (
         Claude(credentials, silence_seconds=limits.silence_seconds, extra_ca_file=config.extra_ca_file) as claude,
         _phone(config) as phone,
+        _netlify(config) as netlify,
     ):
-        system = System(config, clock or SystemClock(), credentials, claude, phone, more_tools)
+        system = System(config, clock or SystemClock(), credentials, claude, phone, netlify, more_tools)
         try:
             async with trio.open_nursery() as nursery:
                 if config.platform is None:
@@ -350,6 +354,16 @@ async def _phone(config: Config) -> AsyncIterator[Phone | None]:
     )
     async with Ntfy(topic, seconds=config.limits.push_seconds) as phone:
         yield phone
+
+
+@asynccontextmanager
+async def _netlify(config: Config) -> AsyncIterator[Netlify | None]:
+    """What an agent may be granted, if the owner has set it up."""
+    if config.netlify_token is None or config.netlify_team is None:
+        yield None
+        return
+    async with Netlify(token=config.netlify_token, team=config.netlify_team, url=config.netlify_url) as netlify:
+        yield netlify
 
 
 def _own_credentials(config: Config) -> Credentials:

@@ -13,6 +13,7 @@ from actors.store import StoreSettings
 from dreamwalker import prices
 from dreamwalker.claude import Claude, Credentials, NewestCredentials
 from dreamwalker.house import MAIN_AGENT, Furnishing, House
+from netlify.client import Netlify
 from storage import inbox
 from storage.connection import Options
 from storage.conversations import Page
@@ -119,12 +120,14 @@ async def open_house(
     phone: Phone | None = None,
     sandbox: Sandbox | None = None,
     web: Web | None = None,
+    netlify: Netlify | None = None,
+    secrets: dict[str, str] | None = None,
     **options: Any,
 ) -> AsyncIterator[Inside]:
     """Open a house on a database; it is closed at the end, as a process that stops closes it."""
     clock, limits = clock or HandClock(), limits or Limits()
     credentials = NewestCredentials(Credentials(api_key="a key that the tests made up", base_url=api.url))
-    redactor = Redactor({})
+    redactor = Redactor(secrets or {})
     async with Claude(credentials, silence_seconds=limits.silence_seconds) as claude:
         furnishing = Furnishing(
             store=StoreSettings(
@@ -140,6 +143,7 @@ async def open_house(
             phone=phone,
             sandbox=sandbox,
             web=web,
+            netlify=netlify,
             visited=lambda: True,
         )
         house = house_type(furnishing)

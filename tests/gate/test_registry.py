@@ -11,6 +11,7 @@ from dreamwalker.house import House
 from tools.contract import Arguments, Result, Tool, ToolContext
 from tools.fetch_url import fetch_url
 from tools.limits import Limits
+from tools.netlify import netlify_tools
 from tools.sandbox import sandbox_tools
 from tools.web_search import web_search
 
@@ -21,6 +22,7 @@ HOUSE = SimpleNamespace(
     _web_tools=(web_search(None), fetch_url(None)),  # type: ignore[arg-type]
     _sandbox_tools=sandbox_tools(SimpleNamespace(offline=None), Limits()),  # type: ignore[arg-type]
     workers=None,
+    _granted=lambda agent: netlify_tools(SimpleNamespace()),  # type: ignore[arg-type]
     cast=SimpleNamespace(others=lambda name: (SimpleNamespace(name="gardener", job="the garden"),)),
 )
 KINDS = ("home", "ask", "job", "worker")
@@ -44,6 +46,20 @@ DECLARED = {
     "remove_job": (True, False, False),
     "delegate": (True, False, True),
     "message_agent": (True, False, True),
+    **{
+        f"netlify_{name}": (False, False, True)
+        for name in (
+            "sites",
+            "site",
+            "deploys",
+            "deploy",
+            "dns_zones",
+            "dns_records",
+            "functions",
+            "forms",
+            "variables",
+        )
+    },
     "ask_owner": (False, True, False),
     "web_search": (True, False, True),
     "fetch_url": (True, False, True),
@@ -142,6 +158,7 @@ def test_only_the_api_makes_a_message_of_the_owners_kind_and_only_placing_it_mak
         "actors/request.py",  # shows them to the model
         "actors/transcript.py",  # asks which they are
         "dreamwalker/api/views.py",  # shows them to him
+        "dreamwalker/api/why.py",  # tells who said what
         "tools/history.py",  # finds them
     }
 

@@ -1,0 +1,1 @@
+"""A scripted Netlify API, made from Netlify's own description of it."""
