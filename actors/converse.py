@@ -200,16 +200,16 @@ class Conversing:
         """Commit when the next try is due, or that there is none."""
         means, run, now = self._means, self.transcript.run, self._means.clock.now()
         assert run is not None
-        settled = means.guard.settle_lost(reservation, error)
+        settled, said = means.guard.settle_lost(reservation, error), means.redactor.text(str(error))
         tries, no_key = run.retries + 1, error.kind == "unauthorized"  # then new credentials ring; no use in hurrying
         if not error.retryable or (tries >= means.limits.model_tries and not no_key):
             after = f" ({tries} tries)" if tries > 1 else ""
-            await self._steps.end_early("failed", f"{error}{after}", settled)
+            await self._steps.end_early("failed", f"{said}{after}", settled)
             return
         longest = means.limits.unauthorized_longest_seconds if no_key else means.limits.retry_longest_seconds
         seconds = journal.pause_seconds(run.id, tries, error.retry_after_seconds, means.limits, longest)
         waiting = attrs.evolve(
-            run, state="waiting", retries=tries, retry_at=now + timedelta(seconds=seconds), reason=str(error)
+            run, state="waiting", retries=tries, retry_at=now + timedelta(seconds=seconds), reason=said
         )
         await self._steps.commit(settled, waiting)
 

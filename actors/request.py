@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import attrs
 
 from storage.records import Agent, Call, Entry, Message, Run
-from storage.text import dumps, loads
+from storage.text import dumps
 from tools.answers import FRAMES
 from tools.jobs import NOTHING
 from tools.limits import Limits
@@ -217,15 +217,15 @@ def render_reply(
             continue
         position, arguments = len(calls), None
         if part.arguments is not None:
-            arguments = loads(redactor.text(dumps(part.arguments)))
-        blocks.append(use_block(run.id, turn, position, _tool_name(part), arguments or {}))
+            arguments = redactor.value(part.arguments)
+        blocks.append(use_block(run.id, turn, position, _tool_name(part, redactor), arguments or {}))
         calls.append(
             Call(
                 run=run.id,
                 turn=turn,
                 position=position,
                 conversation=run.conversation,
-                tool=_tool_name(part),
+                tool=_tool_name(part, redactor),
                 arguments=redactor.text(part.raw) if arguments is None else dumps(arguments),
                 state="begun",
                 result=None,
@@ -267,7 +267,7 @@ def go_on_after(reply: Entry) -> Entry:
     )
 
 
-def _tool_name(use: ToolUse) -> str:
+def _tool_name(use: ToolUse, redactor: Redactor) -> str:
     """The tool's name as a later request may carry it: the API admits 1 to 128 of [a-zA-Z0-9_-]."""
-    kept = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in use.name)[:128]
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in redactor.text(use.name))[:128]
     return kept or "nameless"

@@ -26,6 +26,7 @@ from dreamwalker.server import serve
 from dreamwalker.system import System, start
 from tests.messages_api import MessagesApi, serve_messages_api
 from tests.messages_api.replies import Reply, Rule
+from tools.contract import Tool
 
 Json = dict[str, Any]
 
@@ -203,6 +204,7 @@ async def world(
     clock: Clock | None = None,
     changes: Json | None = None,
     lifetime_seconds: float = LIFETIME_SECONDS,
+    more_tools: tuple[Tool, ...] = (),
     **limits: Any,
 ) -> AsyncIterator[World]:
     """A dreamwalker that is asleep until it is asked. `limits` by name; `changes` to the configuration by field."""
@@ -210,7 +212,7 @@ async def world(
         async with serve_messages_api() as api:
             api.script(*script)
             config = attrs.evolve(config_for(database_url, api.url, **limits), **(changes or {}))
-            async with start(config, clock=clock) as system, trio.open_nursery() as nursery:
+            async with start(config, clock=clock, more_tools=more_tools) as system, trio.open_nursery() as nursery:
                 closed = trio.Event()
                 (url,) = await nursery.start(_serve, system, closed)
                 headers = {"Authorization": f"Bearer {TOKEN}"}

@@ -5,6 +5,7 @@ One rule: what comes out does not depend on how the text was cut into chunks, fo
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from .matcher import UNKNOWN, Found, Matcher, State
 from .spelling import sequences
@@ -148,6 +149,17 @@ class Redactor:
         """The text with each whole secret in it, in whatever spelling, as `[redacted NAME]`."""
         stream = self.stream()
         return stream.feed(text) + stream.flush()
+
+    def value(self, value: Any) -> Any:
+        """A JSON value with each of its texts redacted by itself, so that it stays one whatever is taken out of it."""
+        match value:
+            case str():
+                return self.text(value)
+            case list():
+                return [self.value(each) for each in value]
+            case dict():
+                return {self.text(name): self.value(each) for name, each in value.items()}
+        return value
 
     def stream(self) -> RedactingStream:
         """A new stream for text that comes in chunks."""

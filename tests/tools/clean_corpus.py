@@ -1,4 +1,4 @@
-"""A hundred and more ordinary tool results that hold no secret, the same ones each time."""
+"""Five hundred and more ordinary tool results that hold no secret, the same ones each time."""
 
 import base64
 import hashlib
@@ -6,9 +6,12 @@ import html
 import inspect
 import json
 import random
+import struct
 import textwrap
 import urllib.parse
 import uuid
+import zlib
+from pathlib import Path
 
 import tools.matcher
 import tools.outside
@@ -45,7 +48,9 @@ def clean_corpus() -> list[str]:
         *(html.escape(text) for text in code),
         *(urllib.parse.quote(text) for text in code),
     ]
-    for _ in range(10):
+    results += _settings(chance)
+    results += _sources()
+    for _ in range(30):
         noise = chance.randbytes(chance.randint(200, 4000))
         results += [
             hashlib.sha256(noise).hexdigest() + "  file.bin",
@@ -58,5 +63,37 @@ def clean_corpus() -> list[str]:
             "\n".join(f"2026-11-29T22:{n:02}:07Z INFO run={chance.getrandbits(40)} ok" for n in range(20)),
             _words(chance, 400),
             "".join(map(chr, chance.choices(range(32, 127), k=2000))),
+            _image(chance),
         ]
     return results
+
+
+def _settings(chance: random.Random) -> list[str]:
+    """Environment files, keys that are no secrets of ours, and what only looks like one."""
+    made = []
+    for n in range(60):
+        token = base64.urlsafe_b64encode(chance.randbytes(24)).decode()
+        made.append(
+            f"MAX_TOKENS={2 ** (n % 14)}\nAPI_KEY=sk-{token}\nNTFY_TOKEN=tk_{token[:5]}\nDEBUG={n % 2}\n"
+            f"DATABASE_URL=postgresql://owner:{token[:9]}@db.example.net:5432/main?sslmode=require\n"
+        )
+    made += [f"git clone https://x:{chance.getrandbits(160):040x}@example.com/r{n}.git" for n in range(20)]
+    made += [json.dumps({"sha256": f"{chance.getrandbits(256):064x}", "size": n}, indent=n % 4) for n in range(40)]
+    return made
+
+
+def _sources() -> list[str]:
+    """The code of this very project, file by file: nothing is more ordinary to somebody who works on it."""
+    root = Path(__file__).parent.parent.parent
+    found = sorted(path for room in ("tools", "actors", "storage", "migrations") for path in (root / room).glob("*.*"))
+    return [path.read_text() for path in found if path.suffix in (".py", ".sql")]
+
+
+def _image(chance: random.Random) -> str:
+    """A real PNG, as a page would embed it."""
+    rows = b"".join(b"\0" + chance.randbytes(3 * 16) for _ in range(16))
+    parts = [(b"IHDR", struct.pack(">IIBBBBB", 16, 16, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    made = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
+    )
+    return f'<img src="data:image/png;base64,{base64.b64encode(made).decode()}">'

@@ -137,7 +137,7 @@ def test_ordinary_results_come_through_unchanged(text: str) -> None:
 
 
 def test_the_corpus_of_ordinary_results_is_large() -> None:
-    assert len(clean_corpus()) >= 100
+    assert len(clean_corpus()) >= 500
 
 
 @pytest.mark.slow
@@ -203,6 +203,24 @@ def test_overlapping_secrets_become_one_marker() -> None:
     assert redactor.text(text) == "see [redacted OUTER] or [redacted INNER]"
     for seed in range(50):
         assert _in_portions(text, random.Random(seed), 9, redactor) == redactor.text(text)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | CONTEXT,
+        lambda inner: st.lists(inner) | st.dictionaries(CONTEXT, inner),
+    ),
+    NAMES,
+    st.sampled_from(spell.FORMS),
+)
+@settings(max_examples=50, deadline=None)
+def test_a_value_stays_the_value_it_was_but_for_its_secrets(value: object, name: str, form: str) -> None:
+    spelled = spell.coded(SECRETS[name].strip(), form, b"", b"")
+
+    assert REDACTOR.value([value, {spelled: [f"<{spelled}>", spelled]}]) == [
+        value,
+        {_marker(name): [f"<{_marker(name)}>", _marker(name)]},
+    ]
 
 
 def test_neighbouring_secrets_keep_their_own_markers() -> None:
