@@ -132,13 +132,10 @@ class Workers:
         handed_off: bool = False,
     ) -> WorkerActor:
         """The actor of a call's worker, made if the call has none yet. Raises ToolFailed if it may have none."""
-        if receiver is not None:
-            limit = context.limits.exchanges_shown
-            exchanges = await context.ask(workers.Exchanges(sender=context.agent, receiver=receiver, limit=limit))
-            quotes = [_quote(exchange, context.agent, context.limits, context.zone) for exchange in exchanges]
-            body = {**body, "source": Source.AGENT.name, "from": context.agent, "quotes": quotes}
-        delegate = self._delegate(context, kind=kind, body=body, receiver=receiver, handed_off=handed_off)
         with trio.CancelScope(shield=True):  # a call that a run goes on without has to have its worker
+            if receiver is not None:
+                body = {**body, **await self._addressed(context, receiver)}
+            delegate = self._delegate(context, kind=kind, body=body, receiver=receiver, handed_off=handed_off)
             made = await self._means.store.ask(delegate)
             actor = await self._ensure(made) if isinstance(made, Worker) else None
         if actor is not None:
@@ -149,6 +146,13 @@ class Workers:
             case "retired":
                 raise ToolFailed(RETIRED.format(name=receiver))
         raise ToolFailed(f"There is no agent {receiver!r}. Nothing was sent.")
+
+    async def _addressed(self, context: ToolContext, receiver: str) -> dict[str, Any]:
+        """Who a message is from, and what the two said to each other earlier."""
+        sender, limits = context.agent, context.limits
+        exchanges = await context.ask(workers.Exchanges(sender=sender, receiver=receiver, limit=limits.exchanges_shown))
+        quotes = [_quote(exchange, sender, limits, context.zone) for exchange in exchanges]
+        return {"source": Source.AGENT.name, "from": sender, "quotes": quotes}
 
     def _delegate(
         self, context: ToolContext, *, kind: str, body: dict[str, Any], receiver: str | None, handed_off: bool

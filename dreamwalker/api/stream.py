@@ -21,6 +21,7 @@ from storage.errors import StorageError
 from storage.text import clean
 from storage.workers import WorkersSince
 from tools.delegate import DELEGATE
+from tools.messages import MESSAGE_AGENT
 
 from . import views
 from .agents import AgentPath, home_of
@@ -124,7 +125,7 @@ class Feed:
     async def _workers(self, since: int, changes: Changes) -> tuple[views.Worker, ...]:
         """What changed of the workers; it is only read where there may be some."""
         may_be = self._house.workers.working_in(self._conversation)
-        if not (may_be or any(call.tool == DELEGATE for call in changes.calls)):
+        if not (may_be or any(call.tool in (DELEGATE, MESSAGE_AGENT) for call in changes.calls)):
             return ()
         return tuple(views.Worker.of(seen) for seen in await self._store.ask(WorkersSince(self._conversation, since)))
 

@@ -21,6 +21,7 @@ from tests.messages_api import MessagesApi, serve_messages_api
 from tests.ntfy import Ntfy, serve_ntfy
 from tests.simulate.acts import Act, Decide
 from tests.simulate.features import FEATURES
+from tests.simulate.features.delegates import HELD
 from tests.simulate.judges import judge
 from tests.simulate.life import LIVING, Life
 from tests.simulate.outsider import Outsider, open_outsider
@@ -54,13 +55,16 @@ LIMITS = Limits(
 
 FIRST_GENERATION = "66a00000"
 
-_LEFT = """
+_LEFT = f"""
+WITH RECURSIVE {HELD}
 SELECT (SELECT count(*) FROM messages m WHERE placed_seq IS NULL AND withdrawn_at IS NULL
         AND NOT (kind = 'notice' AND EXISTS (  -- it has time until the owner has decided
-            SELECT FROM runs r WHERE r.conversation = m.conversation AND state = 'waiting' AND retry_at IS NULL))
+            SELECT FROM held WHERE held.conversation = m.conversation))
     ) AS unplaced,
     (SELECT count(*) FROM questions WHERE state = 'open') AS questions,
-    count(*) AS runs, count(*) FILTER (WHERE state = 'open' OR retry_at IS NOT NULL) AS moving,
+    count(*) AS runs, count(*) FILTER (
+        WHERE retry_at IS NOT NULL OR (state = 'open' AND conversation NOT IN (SELECT conversation FROM held))
+    ) AS moving,
     min(retry_at) AS retry_at FROM runs WHERE state IN ('open', 'waiting')
 """
 

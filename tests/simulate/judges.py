@@ -183,10 +183,11 @@ def _requests(story: Story) -> Iterator[str]:
             yield f"the provider refused a request: {asked.refused}"
     last: dict[str, list[str]] = {}
     fresh = sum(message["kind"] == "fresh" for message in story.tables["messages"])
+    hired = len(story.tables["agents"]) > 1
     for asked in story.asked:
         if asked.json is None or asked.refused is not None:
             continue
-        shown = [*_bare(asked.json)]
+        shown = [*_bare(asked.json)][1 if hired else 0 :]  # the tools are others once there are others
         which = "home" if asker_of(asked.json) == "home" else _task(asked.json)
         before = last.get(which, [])
         if shown[: len(before)] != before:
@@ -201,7 +202,7 @@ def _requests(story: Story) -> Iterator[str]:
 
 
 def _task(request: dict[str, Any]) -> str:
-    """What tells the request of one job's run, or of one worker, from another's: all that it was given to begin."""
+    """What tells the request of one job's run, worker or answer from another's: all that it was given to begin."""
     begins = itertools.takewhile(lambda message: message["role"] == "user", request["messages"])
     return json.dumps([[block["text"] for block in message["content"]] for message in begins])
 
@@ -247,7 +248,8 @@ def _attempts(story: Story) -> Iterator[str]:
             yield f"{name} was taken up {run['attempt']} times"
         if run["closed_at"] is not None:
             continue
-        only_waits = bool(begun[run["id"]]) and set(begun[run["id"]].values()) == {"delegate"}
+        waited_for = set(begun[run["id"]].values())
+        only_waits = bool(waited_for) and waited_for <= {"delegate", "message_agent"}
         if other != holder and before["state"] == "open" and not only_waits:
             if run["attempt"] != before["attempt"] + 1 or run["turn"] != before["turn"]:
                 yield f"{name} was taken up uncounted: {before['attempt']}, {run['attempt']}"

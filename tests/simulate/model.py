@@ -27,6 +27,10 @@ SILENT = "Nobody is to be disturbed."
 """What a job's task says whose runs have nothing to report."""
 HANDS_ON = "Have it looked up."
 """What a job's task says whose runs delegate before they report."""
+RING = {"amber": "birch", "birch": "cedar", "cedar": "amber"}
+"""The agents, each with the one that it passes on to."""
+PASS_ON = "Pass it on."
+"""What a message says whose receiver writes to the next one, and so on."""
 TRIES, DECLINES = "Try something first.", "It is nothing that one does."
 """What a task says whose worker calls a tool first, and what one says that a worker will have nothing to do with."""
 PIECE_CHARACTERS = 24
@@ -47,12 +51,13 @@ Rounds = tuple[tuple[Called, ...], ...]
 Maker = Callable[[random.Random, str], Called]
 """Makes the call that stands in a plan under a key."""
 
-Asker = Literal["home", "job", "worker"]
+Asker = Literal["home", "job", "worker", "ask"]
 _ASKERS: Mapping[str, Asker] = {
     "You are a worker": "worker",
     "You carry out one run of a scheduled job": "job",
+    "another agent has written to you": "ask",
 }
-"""Who asks, by how the system prompt begins; else a home conversation does."""
+"""Who asks, by what only his system prompt says; else a home conversation does."""
 
 NEWEST = "the newest"
 """Of an argument `id`: the newest number that the history names, of a reminder or a job as the tool's name says."""
@@ -93,6 +98,8 @@ def honest(request: Json, plans: Mapping[int, Rounds], serial: int) -> Turn:
             return _work(request["messages"], serial)
         case "job":
             return _report(request["messages"], serial)
+        case "ask":
+            return _answer_agent(request, serial)
     pending = _pending(request["messages"])
     due = {mark: plans[mark][done] for mark, done in pending.items() if done < len(plans.get(mark, ()))}
     if due:
@@ -159,6 +166,24 @@ def _report(messages: list[Json], serial: int) -> Turn:
 def delegated(key: str, words: str) -> Called:
     """A call that has a worker do something."""
     return Called(key=key, tool="delegate", arguments={"task": f"Look up {key}. {words}".strip()})
+
+
+def messaged(key: str, agent: str, words: str, mode: str) -> Called:
+    """A call that writes to another agent."""
+    arguments = {"agent": agent, "text": f"Tell me about {key}. {words}".strip(), "mode": mode}
+    return Called(key=key, tool="message_agent", arguments=arguments)
+
+
+def _answer_agent(request: Json, serial: int) -> Turn:
+    """What an agent does that another has written to: it passes on what it shall, once, and answers."""
+    messages, system = request["messages"], json.dumps(request["system"])
+    asked = messages[-1]["content"][-1].get("text", "")
+    name = next((name for name in RING if f"You are {name}:" in system), "amber")
+    if PASS_ON in asked and all(message["role"] == "user" for message in messages):
+        arguments = {"agent": RING[name], "text": f"{name} passes on {serial}. {PASS_ON}"}
+        call = Called(key="", tool="message_agent", arguments=arguments)
+        return Turn(serial=serial, text=f"[{serial}] I pass it on.", calls=(call,), asker="ask")
+    return Turn(serial=serial, text=f"[{serial}] This is what I know.", asker="ask")
 
 
 def _work(messages: list[Json], serial: int) -> Turn:

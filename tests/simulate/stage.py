@@ -154,7 +154,7 @@ class Stage:
         if injection is not None:
             assert isinstance(injection, OnAnswer)
             return injection.strike(self, life, turn)
-        site = "delegated" if turn.asker == "worker" else "answering"
+        site = "delegated" if turn.asker in ("worker", "ask") else "answering"
         if self._hold is not None and self._hold.site == site and not self._hold.taken:
             self._hold.taken = True
             return turn.answer(gate=self._hold.gate)

@@ -22,7 +22,7 @@ KEYS = {
 }
 STATES = {"messages": "placed_seq", "entries": "cut", "runs": "state", "calls": "state"}
 BEHIND_SECONDS = 10.0
-_AT_HOME = "conversation = (SELECT id FROM conversations WHERE kind = 'home')"
+_AT_HOME = "conversation = (SELECT id FROM conversations WHERE made_by = 'home:dreamwalker')"
 
 
 class Watcher:

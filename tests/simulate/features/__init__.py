@@ -9,12 +9,24 @@ from tests.simulate.features.delegates import DELEGATES
 from tests.simulate.features.feature import Feature
 from tests.simulate.features.jobs import JOBS
 from tests.simulate.features.letters import LETTERS
+from tests.simulate.features.messages import MESSAGES
 from tests.simulate.features.money import MONEY
 from tests.simulate.features.notes import NOTES
 from tests.simulate.features.pushes import PUSHES
 from tests.simulate.features.questions import QUESTIONS
 from tests.simulate.features.reminders import REMINDERS
 
-FEATURES: tuple[Feature, ...] = (ANSWERS, NOTES, LETTERS, MONEY, QUESTIONS, REMINDERS, JOBS, PUSHES, DELEGATES)
+FEATURES: tuple[Feature, ...] = (
+    ANSWERS,
+    NOTES,
+    LETTERS,
+    MONEY,
+    QUESTIONS,
+    REMINDERS,
+    JOBS,
+    PUSHES,
+    DELEGATES,
+    MESSAGES,
+)
 
 __all__ = ["FEATURES", "Feature"]

@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 
+from dreamwalker.cast import RETIRED_RUN
 from storage.records import Entry, Run, Worker
 from storage.workers import Work
 from tests.simulate.acts import Act, Say, Stop, When
@@ -23,12 +24,20 @@ from tools.answers import DETACHED, FRAMES, answer_of
 from tools.outside import Source
 
 NUMBER = 500
+HELD = """held AS (
+    SELECT conversation FROM runs WHERE state = 'waiting' AND retry_at IS NULL
+    UNION SELECT w.parent FROM workers w JOIN held ON held.conversation = w.conversation
+    WHERE w.ended_at IS NULL AND NOT w.handed_off)
+"""
+"""The conversations that only the owner can let go on: they wait for his answer, or for one that does."""
 WORDS = ("", "", TRIES, TRIES, DECLINES)
 PRIVATE = ("Vienna", "dreamwalker")
 """What a worker could only know from the owner or from the agent that delegates."""
 _TABLES = ("entries", "calls", "runs", "messages")
 _UNDONE = ("Stopped by the owner", "The run ended before", "Not done")
 """How the result begins of a call that no worker's outcome came to."""
+_NOTHING = ("Nothing was done", "Nothing was sent", "There is no tool", "Not sent")
+"""What is said in it where nobody was set to work."""
 
 
 # -- what happens
@@ -70,32 +79,32 @@ def _meanwhile(chance: random.Random, when: When) -> Act:
 
 
 def _judge(story: Story) -> Iterator[str]:
-    by_call = {_call_of(worker): worker for worker in story.workers.values()}
+    by_call = {call_of(worker): worker for worker in story.workers.values() if worker["receiver"] is None}
     for key, call in story.calls.items():
         if call["tool"] == "delegate":
-            for said in _call(story, key, call, by_call.get(key)):
+            for said in outcome_of_call(story, key, call, by_call.get(key)):
                 yield f"{key} ({call['state']}): {said}"
     for key, worker in by_call.items():
         if key not in story.calls:
             yield f"a worker was made by no call: {key}"
-        for said in (*_made_once(story, worker), *_knows(story, worker), *_ended(story, worker), *_pays(story, worker)):
+        for said in (*made_once(story, worker), *_knows(story, worker), *ended(story, worker), *pays(story, worker)):
             yield f"the worker of {key}: {said}"
     yield from _asked(story)
     if len(by_call) != sum(row["kind"] == "worker" for row in story.tables["conversations"]):
         yield "there are more conversations of workers than workers"
 
 
-def _call_of(worker: Row) -> str:
+def call_of(worker: Row) -> str:
     return f"call:{worker['run']}.{worker['turn']}.{worker['position']}"
 
 
-def _call(story: Story, key: str, call: Row, worker: Row | None) -> Iterator[str]:
+def outcome_of_call(story: Story, key: str, call: Row, worker: Row | None) -> Iterator[str]:
     """What came of a call's worker arrives once: as its result, or as a message if the run went on without it."""
     said = "" if call["result"] is None else text_of(call["result"]["content"])
     brought = [row for row in story.tables["messages"] if row["kind"] == "outcome" and row["cause"] == key]
-    framed = _framed(said)
+    framed = _framed(said, worker)
     if worker is None:
-        undone = said.startswith(_UNDONE) or "Nothing was done" in said
+        undone = said.startswith(_UNDONE) or any(words in said for words in _NOTHING)
         if framed or brought or not (undone or (call["question"] is not None and call["state"] == "detached")):
             yield f"it has no worker, and says {said!r}"
         return
@@ -104,7 +113,7 @@ def _call(story: Story, key: str, call: Row, worker: Row | None) -> Iterator[str
         if said != DETACHED or len(brought) > 1 or (not brought and not stopped):
             yield f"{len(brought)} messages brought what came of it, and it says {said!r}"
         for message in brought:
-            yield from _message(story, worker, message)
+            yield from brought_by(story, worker, message)
         return
     if brought:
         yield f"what came of it was brought by {len(brought)} messages besides its result"
@@ -113,13 +122,13 @@ def _call(story: Story, key: str, call: Row, worker: Row | None) -> Iterator[str
             yield f"it says {said!r} and nothing of its worker"
         return
     yield from _outcome(story, worker, said)
-    if call["label"] != call["no"] or not call["outside"]:
+    if not answer_of(_work(story, worker)).clean and (call["label"] != call["no"] or not call["outside"]):
         yield f"its result came in with commit {call['no']} and has the label {call['label']}"
     if _ended_no(story, worker) != call["no"]:
         yield f"its result is commit {call['no']}, and its worker ended with {_ended_no(story, worker)}"
 
 
-def _message(story: Story, worker: Row, message: Row) -> Iterator[str]:
+def brought_by(story: Story, worker: Row, message: Row) -> Iterator[str]:
     """The message that brings an outcome is placed once, framed, and from outside."""
     shown = [entry for entry in story.entries if entry["message"] == message["id"]]
     if len(shown) != 1 or message["conversation"] != worker["parent"]:
@@ -127,24 +136,31 @@ def _message(story: Story, worker: Row, message: Row) -> Iterator[str]:
         return
     (entry,) = shown
     yield from _outcome(story, worker, text_of(entry["shown"]))
-    if entry["source"] != "outside" or entry["label"] != message["accepted_no"]:
+    label = 0 if answer_of(_work(story, worker)).clean else message["accepted_no"]
+    if entry["source"] != "outside" or entry["label"] != label:
         yield f"what came of it was brought as {entry['source']} with the label {entry['label']}"
     if _ended_no(story, worker) != message["accepted_no"]:
         yield f"it was brought in commit {message['accepted_no']}, and its worker ended otherwise"
 
 
-def _framed(said: str) -> list[str]:
-    return [outcome for outcome, frame in FRAMES[Source.WORKER].items() if frame in said]
+def _framed(said: str, worker: Row | None) -> list[str]:
+    frames = FRAMES[Source.WORKER if worker is None else _source(worker)]
+    return [outcome for outcome, frame in frames.items() if frame in said]
+
+
+def _source(worker: Row) -> Source:
+    return Source.WORKER if worker["receiver"] is None else Source.AGENT
 
 
 def _outcome(story: Story, worker: Row, said: str) -> Iterator[str]:
     """It is what the rows of the worker say, behind its sentence, in the frame of outside text."""
     answer = answer_of(_work(story, worker))
-    if _framed(said) != [answer.outcome]:
-        yield f"it came to {_framed(said)}, and was {answer.outcome}"
-    if said.count(Source.WORKER.remark) != 1 or said.count("⟦End of the text from outside.⟧") != 1:
+    remark = _source(worker).remark
+    if _framed(said, worker) != [answer.outcome]:
+        yield f"it came to {_framed(said, worker)}, and was {answer.outcome}"
+    if said.count(remark) != 1 or said.count("⟦End of the text from outside.⟧") != 1:
         yield f"what came of it is not framed: {said!r}"
-    elif answer.text not in said.partition(Source.WORKER.remark)[2].rpartition("⟦End of")[0]:
+    elif answer.text not in said.partition(remark)[2].rpartition("⟦End of")[0]:
         yield f"what came of it is {answer.text!r}, and told was {said!r}"
 
 
@@ -170,14 +186,15 @@ def _facts(story: Story, worker: Row) -> list[Row]:
     return [w["fact"] for w in story.writes if w["tab"] == "workers" and w["fact"]["conversation"] == of]
 
 
-def _made_once(story: Story, worker: Row) -> Iterator[str]:
+def made_once(story: Story, worker: Row) -> Iterator[str]:
     """A restart finds the same worker with the same task."""
-    key, of = _call_of(worker), worker["conversation"]
+    key, of = call_of(worker), worker["conversation"]
     made = [w["fact"] for w in story.writes if w["tab"] == "workers" and w["op"] == "INSERT"]
-    if len(calls := [fact for fact in made if _call_of(fact) == key]) != 1:
+    if len(calls := [fact for fact in made if call_of(fact) == key]) != 1:
         yield f"was made {len(calls)} times"
     tasks = [row for row in story.tables["messages"] if row["conversation"] == of]
-    if [(row["kind"], row["cause"]) for row in tasks] != [("task", key)]:
+    kind = "task" if worker["receiver"] is None else "agent"
+    if [(row["kind"], row["cause"]) for row in tasks if row["kind"] != "outcome"] != [(kind, key)]:
         yield f"was given {[(row['kind'], row['cause']) for row in tasks]}"
     if len(runs := [run for run in story.runs.values() if run["conversation"] == of]) > 1:
         yield f"has {len(runs)} runs"
@@ -188,7 +205,7 @@ def _made_once(story: Story, worker: Row) -> Iterator[str]:
 def _knows(story: Story, worker: Row) -> Iterator[str]:
     """Its transcript holds its task, as text from outside, and what it wrote itself."""
     entries = [entry for entry in story.entries if entry["conversation"] == worker["conversation"]]
-    task = json.loads(story.calls[_call_of(worker)]["arguments"])["task"]
+    task = json.loads(story.calls[call_of(worker)]["arguments"])["task"]
     for entry in entries[:1]:
         said = text_of(entry["shown"])
         if entry["source"] != "outside" or said.count(Source.TASK.remark) != 1 or task not in said:
@@ -207,7 +224,7 @@ def _asked(story: Story) -> Iterator[str]:
             yield f"a worker's request holds {known}"
 
 
-def _ended(story: Story, worker: Row) -> Iterator[str]:
+def ended(story: Story, worker: Row) -> Iterator[str]:
     """It has ended, for a reason that is true, and nothing of it happened after that."""
     ended = _ended_no(story, worker)
     parent = story.runs[worker["run"]]
@@ -216,7 +233,8 @@ def _ended(story: Story, worker: Row) -> Iterator[str]:
             continue
         reason = run["reason"] or ""
         if run["state"] == "stopped" and run["id"] not in story.stage.stopped:
-            if parent["state"] not in ("stopped", "failed") or not reason.startswith("The run that it worked for"):
+            left = parent["state"] in ("stopped", "failed") and reason.startswith("The run that it worked for")
+            if not left and not (worker["cut_short"] == "retired" and reason == RETIRED_RUN):
                 yield f"its run {run['id']} was stopped by nobody: {reason}"
         elif run["state"] == "failed" and worker["cut_short"] is None and DECLINES not in _task(story, worker):
             yield from justified(story, run)
@@ -234,14 +252,14 @@ def _ended(story: Story, worker: Row) -> Iterator[str]:
 
 
 def _task(story: Story, worker: Row) -> str:
-    return str(story.calls[_call_of(worker)]["arguments"])
+    return str(story.calls[call_of(worker)]["arguments"])
 
 
 def _is_of(story: Story, spent: Row, worker: Row) -> bool:
     return bool(story.runs[spent["run"]]["conversation"] == worker["conversation"])
 
 
-def _pays(story: Story, worker: Row) -> Iterator[str]:
+def pays(story: Story, worker: Row) -> Iterator[str]:
     """What it spends is charged to what its task came of."""
     acts = Counter(row["act"] for row in story.tables["spend"] if _is_of(story, row, worker))
     if acts.keys() - {story.runs[worker["run"]]["act"]}:
@@ -261,5 +279,6 @@ DELEGATES = Feature(
         "commit: update workers",
     ),
     share=0.35,
-    left="SELECT count(*), NULL::timestamptz AS at FROM workers WHERE ended_at IS NULL",
+    left=f"""SELECT count(*), NULL::timestamptz AS at FROM workers WHERE ended_at IS NULL AND conversation NOT IN (
+        WITH RECURSIVE {HELD} SELECT conversation FROM held)""",
 )

@@ -21,7 +21,7 @@ from tests.simulate.features.things import Alter, How
 from tests.simulate.model import NEWEST, Called, Rounds
 from tests.simulate.outsider import Row
 from tests.simulate.story import Story, text_of
-from tools.delegate import DETACHED
+from tools.answers import DETACHED
 from tools.questions import CHANGED
 from tools.show import shown_act
 
@@ -58,6 +58,8 @@ _UNDONE = (
 _REFUSED = ("There is no", "is over", "is removed.", "is past: that was")
 """Words of a tool that can't do it any more, by the time that he says yes."""
 
+SENT = ("delegate", "message_agent")
+"""What sets somebody else to work, whose outcome is judged by a feature of its own."""
 
 # -- what happens
 
@@ -221,7 +223,7 @@ def _one(question: Row, calls: list[Row]) -> Iterator[str]:
     if _yes(question) and any(_gone_on_without(call) for call in asked) != bool(late):
         yield f"{name} was answered yes, and its calls are {[(call['key'], call['state']) for call in calls]}"
     carried_out = late or [call for call in asked if call["state"] != "detached"]
-    for call in carried_out if _yes(question) and question["tool"] != "delegate" else ():  # see delegates
+    for call in carried_out if _yes(question) and question["tool"] not in SENT else ():  # see delegates
         said = "nothing" if call["result"] is None else text_of(call["result"]["content"])
         if not _done(call) and not said.startswith(_UNDONE) and not any(words in said for words in _REFUSED):
             yield f"{name} was answered yes, and came to {said!r}"
@@ -234,7 +236,7 @@ def _effect(story: Story, question: Row, call: Row) -> Iterator[str]:
     for told in found:
         if told:
             yield f"{name}: {call['key']} {told}"
-    if question["kind"] == "choice" or question["tool"] in ("send_parcel", "hang_sign", "delegate"):
+    if question["kind"] == "choice" or question["tool"] in ("send_parcel", "hang_sign", *SENT):
         if found and not _yes(question):
             yield f"{name}: {call['key']} took effect without a yes"
         if question["tool"] == "send_parcel" and len(found) > 1:
@@ -257,7 +259,7 @@ def _found(story: Story, question: Row, call: Row, act: Row) -> Iterator[str]:
             for row in story.tables["note_versions"]:
                 if row["made_by"] == call["key"]:
                     yield _differs(question, row["version"], act, row, "text")
-        case "delegate":
+        case "delegate" | "message_agent":
             for row in story.workers.values():
                 if f"call:{row['run']}.{row['turn']}.{row['position']}" == call["key"]:
                     yield ""
