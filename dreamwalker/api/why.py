@@ -103,10 +103,14 @@ class Resumption(Shown, frozen=True):
 
 
 class Account(Shown, frozen=True):
-    """All that is known of one run: what came in, what was asked, what it did, what it lived through, what it cost."""
+    """All that is known of one run: what came in, what was asked, what it did, what it lived through, what it cost.
+
+    `said`: its replies.
+    """
 
     run: views.ListedRun
     came_in: tuple[CameIn, ...]
+    said: tuple[views.Entry, ...]
     outside: tuple[OutsideText, ...]
     asked: tuple[Decision, ...]
     calls: tuple[views.Call, ...]
@@ -199,6 +203,7 @@ def _account(house: House, account: why.Account) -> Account:
             )
             for message in account.messages
         ),
+        said=tuple(views.Entry.of(entry) for entry in account.entries if entry.kind == "reply"),
         outside=tuple(_outside(account)),
         asked=tuple(
             Decision(

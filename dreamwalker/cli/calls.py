@@ -19,6 +19,8 @@ def working(worker: Json, characters: int = 48) -> str:
     if worker["state"] == "open" and worker["at"]:
         tool, _, arguments = worker["at"].partition(" ")
         return f"{replies}, {summary({'tool': tool, 'arguments': arguments}, characters)}"
+    if worker["state"] == "waiting" and worker["reason"]:
+        return f"{replies}, waiting: {one_line(worker['reason'], characters)}"
     return f"{worker['state']}, {replies}"
 
 

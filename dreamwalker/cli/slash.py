@@ -45,7 +45,7 @@ def carry_out(api: Api, agent: str, word: str, rest: str) -> str:
             api.post(f"/agents/{quoted(agent)}/fresh", {"request_id": new_request_id()})
             return ""
         case "questions":
-            return all_open(api, agent)
+            return all_open(api, None)  # another agent may ask while it answers this one
         case "yes" | "no" if rest.isdecimal():
             return answered(api, int(rest), word)
         case "answer" if (parts := rest.split(None, 1)) and parts[0].isdecimal():

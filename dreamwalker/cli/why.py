@@ -79,6 +79,7 @@ def _account(account: Json) -> list[str]:
         origin = f", from “{one_line(outside['origin'], 60)}”" if outside["origin"] else ""
         lines.append(f"  ⚠ from outside, {when(outside['at'])}: {outside['what']}{origin}")
     lines += [line for call in account["calls"] for line in _call(call, account["workers"])]
+    lines += [f"  → {one_line(reply['text'], 160)}" for reply in account["said"][-1:] if reply["text"].strip()]
     for asked in account["asked"]:
         question, by = asked["question"], asked["answered_by"]
         where = f", by {by}" if by else ""

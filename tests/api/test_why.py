@@ -35,6 +35,7 @@ async def test_a_note_is_led_back_over_two_agents_to_the_owners_words(database_u
         assert message["cause"] == f"call:{main['id']}.1.0"
         assert first["run"]["id"] == main["id"] and first["came_in"][0]["source"] == "you"
         assert first["workers"][0]["agent"] == "gardener" and first["workers"][0]["over"]
+        assert [reply["text"] for reply in nearest["said"]] == ["", "In March."]
         assert why["act"] == f"message:{said['id']}"
         cost = sum(part["cost_dollars"] for account in why["runs"] for part in account["cost"])
         assert cost == sum(part["cost_dollars"] for part in why["act_cost"]) > 0

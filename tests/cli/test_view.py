@@ -6,6 +6,7 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dreamwalker.cli.calls import working
 from dreamwalker.cli.terminal import Json
 from dreamwalker.cli.view import View, rest_of, status_of
 
@@ -239,3 +240,9 @@ def test_however_text_is_lost_and_begun_anew_it_is_shown_once(text: str, data: s
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_what_is_left_of_a_text_completes_it(shown: str, rest: str) -> None:
     assert rest_of(shown, shown + rest) == rest
+
+
+def test_an_agent_that_waits_for_the_owner_says_so_under_the_call_that_asked_it() -> None:
+    worker = {"state": "waiting", "replies": 1, "at": "", "reason": "Your answer to question 25 is needed."}
+    assert working(worker) == "1 reply, waiting: Your answer to question 25 is needed."
+    assert working(worker | {"state": "open", "at": 'delegate {"task": "Roses"}'}) == "1 reply, delegate Roses"

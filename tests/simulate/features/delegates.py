@@ -233,7 +233,8 @@ def ended(story: Story, worker: Row) -> Iterator[str]:
             continue
         reason = run["reason"] or ""
         if run["state"] == "stopped" and run["id"] not in story.stage.stopped:
-            left = parent["state"] in ("stopped", "failed") and reason.startswith("The run that it worked for")
+            waited = parent["state"] in ("stopped", "failed") and not worker["handed_off"]
+            left = waited and reason.startswith("The run that it worked for")
             if not left and not (worker["cut_short"] == "retired" and reason == RETIRED_RUN):
                 yield f"its run {run['id']} was stopped by nobody: {reason}"
         elif run["state"] == "failed" and worker["cut_short"] is None and DECLINES not in _task(story, worker):
