@@ -229,6 +229,11 @@ class House:
         """The home conversation of each agent."""
         return self.cast.homes
 
+    @property
+    def ready_grants(self) -> tuple[str, ...]:
+        """What is set up of all that an agent can be granted."""
+        return () if self._furnishing.netlify is None else (NETLIFY,)
+
     def agent(self, name: str) -> AgentActor | None:
         """The actor of an agent, or None if none of that name is at work."""
         return self.cast.actors.get(name)

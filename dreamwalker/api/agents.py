@@ -91,15 +91,20 @@ class Agent(Shown, frozen=True):
 
 
 class Agents(Shown, frozen=True):
-    """Every agent, retired ones too, the oldest first. `grants`: everything that one can be granted."""
+    """Every agent, retired ones too, the oldest first.
+
+    `grants`: everything that one can be granted; `ready`: what of it is set up on this server.
+    """
 
     agents: tuple[Agent, ...]
+    ready: tuple[str, ...]
     grants: tuple[str, ...] = GRANTS
 
 
 async def list_agents(asked: Asked[Nothing, Nothing, Nothing]) -> Agents:
     house = await asked.house()
-    return Agents(agents=tuple(_shown(house, agent) for agent in house.agents.values()))
+    agents = tuple(_shown(house, agent) for agent in house.agents.values())
+    return Agents(agents=agents, ready=house.ready_grants)
 
 
 async def read_agent(asked: Asked[AgentPath, Nothing, Nothing]) -> Agent:

@@ -12,7 +12,7 @@ from .command import Chosen
 from .options import DefaultGroup, json_option
 from .problems import Misconfigured
 from .reach import find
-from .terminal import Json, one_line, say, sendable, show_json, table
+from .terminal import Json, one_line, remark, say, sendable, show_json, table
 
 instructions_option = click.option(
     "--instructions", metavar="TEXT", help="Standing instructions; “-” reads them from stdin."
@@ -92,7 +92,9 @@ def add(
         "grants": list(grants),
         "model": model,
     }
-    made = find(chosen).post("/agents", body)
+    api = find(chosen)
+    made = api.post("/agents", body)
+    _warn(api, grants)
     if as_json:
         show_json(made)
     else:
@@ -133,7 +135,9 @@ def change(
         raise Misconfigured(
             "Say what to change: --job, --instructions, --model, --default-model, --grant, --no-grants."
         )
-    changed = find(chosen).patch(_path(name), body)
+    api = find(chosen)
+    changed = api.patch(_path(name), body)
+    _warn(api, grants)
     if as_json:
         show_json(changed)
     else:
@@ -203,6 +207,12 @@ def _retired(api: Api, name: str) -> str:
 
 def _restored(api: Api, name: str) -> str:
     return f"{name} is at work again: {api.post(f'{_path(name)}/restore')['job']}"
+
+
+def _warn(api: Api, grants: tuple[str, ...]) -> None:
+    """Say what was granted and is of no use yet."""
+    for grant in sorted(set(grants) - set(api.get("/agents")["ready"]) if grants else ()):
+        remark(f"{grant} is not set up on this server, so there is nothing to look at yet (see the README).")
 
 
 def _path(name: str) -> str:

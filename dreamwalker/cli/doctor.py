@@ -75,6 +75,9 @@ def _look(chosen: Chosen) -> Iterator[Finding]:
         yield _home(config)
         yield _token(config)
         yield _sandbox(config)
+        if config.netlify_team is not None:
+            says = f"an agent can be granted to look at the team {config.netlify_team}"
+            yield Finding("netlify", "ok", says, "dreamwalker agents change NAME --grant netlify")
     try:
         api = find(chosen)
         api.patience_seconds = 0.0

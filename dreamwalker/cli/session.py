@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from . import local
 from .client import quoted
+from .options import MAIN_AGENT
 from .problems import Problem, Unready
 from .reach import Lost, Server, follow, patiently
 from .screen import TerminalScreen
@@ -76,8 +77,11 @@ class Session:
 
     def _greet(self) -> None:
         """Say who answers, and show where the conversation stands."""
-        model = "practice model" if self._status["practice"] else self._status["model"]
-        self._view.say(f"dreamwalker {self._status['version']} · {model} · /help\n")
+        model, whose = self._status["model"], ""
+        if self._agent != MAIN_AGENT:
+            model, whose = self._server.api.get(self._path)["model"] or model, f"{self._agent} · "
+        model = "practice model" if self._status["practice"] else model
+        self._view.say(f"{whose}dreamwalker {self._status['version']} · {model} · /help\n")
         if self._status["practice"]:
             self._view.say(PRACTICE + "\n")
         if self._status["preview"]:

@@ -145,6 +145,10 @@ def test_an_agent_is_made_talked_to_asked_by_another_and_retired(told: Machine) 
     assert read_json(told, "agents", "show", "gardener")["instructions"] == "Be brief."
     assert told.call("agents", "change", "gardener", "--default-model").exit_code == 0
     assert told.call("agents", "change", "gardener").exit_code == 2
+    granted = told.call("agents", "change", "gardener", "--grant", "netlify")
+    assert "granted: netlify" in granted.stdout and "netlify is not set up on this server" in granted.stderr
+    assert "granted: nothing" in told.call("agents", "change", "gardener", "--no-grants").stdout
+    assert "There is no grant" in told.call("agents", "change", "gardener", "--grant", "all").stderr
     assert "is retired" in told.call("agents", "retire", "gardener").stdout
     refused = told.call("ask", "--agent", "gardener", "hello")
     assert refused.exit_code != 0 and "gardener is retired and answers no more" in refused.stderr
