@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import attrs
 from msgspec import Meta
 
-from netlify.client import Listed, Netlify, NetlifyError
+from netlify.answers import Listed, NetlifyError
+from netlify.client import Netlify
 
 from .contract import Arguments, Result, Tool, ToolContext, ToolFailed
 from .outside import Source, outside

@@ -10,7 +10,8 @@ import trio
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from netlify.client import FOREIGN, NOT_ONE_TEAM, BadId, Netlify, NetlifyError
+from netlify.answers import FOREIGN, BadId, NetlifyError
+from netlify.client import NOT_ONE_TEAM, Netlify
 from tests.netlify_api.server import AT, BLOG, DEPLOY, OTHER, SHOP, STRANGER, TEAM, TOKEN, ZONE, serve_netlify, site
 
 Ask = Callable[[Netlify], Awaitable[Any]]
