@@ -329,14 +329,16 @@ class House:
             self.live.finish()
 
     async def _settle_in(self, supervisor: Supervisor) -> None:
-        """Read what the actors need from the database, and start one for each agent."""
+        """Read what the actors need from the database, and start one for each agent.
+
+        Who is at work for a call is there before anybody rings for his conversation: else its agent would take it up.
+        """
         await self._read_settings()
-        keeper = self.decisions
-        await supervisor.add(Child(name="questions", start=keeper.run, ask_to_stop=keeper.mailbox.close))
         await self.cast.settle_in(self.clock.now())
         await supervisor.add(Child(name="sweep", start=self._sweep, restart=Restart.TEMPORARY))
         await self.workers.take_up()
-        pusher, scheduler = self.pusher, self.scheduler
+        keeper, pusher, scheduler = self.decisions, self.pusher, self.scheduler
+        await supervisor.add(Child(name="questions", start=keeper.run, ask_to_stop=keeper.mailbox.close))
         await supervisor.add(Child(name="pusher", start=pusher.run, ask_to_stop=pusher.mailbox.close, stop_seconds=1.0))
         await supervisor.add(Child(name="scheduler", start=scheduler.run, ask_to_stop=scheduler.mailbox.close))
 

@@ -374,6 +374,28 @@ async def test_an_agent_that_is_asked_waits_for_the_owner_through_a_restart(data
             assert await nobody_at_work(it)
 
 
+async def test_a_question_that_expired_meanwhile_is_heard_by_whoever_answers_and_by_nobody_else(
+    database_url: str,
+) -> None:
+    note, clock = use("write_note", {"title": "Roses", "text": "Pruned"}), HandClock()
+    async with serve_messages_api() as api:
+        stage = Stage().play(api)
+        stage.says(MAIN, answer(ask("gardener")), say("It could not."))
+        stage.says("gardener", answer(use("delegate", {"task": "Roses?"})), answer(note), say("Nobody answered."))
+        stage.says("worker", say("Prune them."))
+        async with open_house(database_url, api, clock=clock) as it:
+            await hire(it, "gardener")
+            await it.say("Ask the gardener")
+            with trio.fail_after(20):
+                while not await it.ask(ListQuestions(before=2**60, limit=10, only_open=True)):
+                    await trio.sleep(0.02)
+        clock.move(7 * 86_400 + 60)
+        async with open_house(database_url, api, clock=clock) as it:
+            (run,) = await it.settled()
+            assert run.state == "done" and [r.run.state for r in await runs_of(it, "gardener", "ask")] == ["done"]
+            assert len(stage.asked["gardener"]) == 3, "asked once for what followed, not by two at once"
+
+
 async def test_the_cost_of_all_that_an_act_set_going_is_known(database_url: str) -> None:
     async with inside(database_url) as it:
         stage = Stage().play(it.api)
