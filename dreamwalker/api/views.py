@@ -125,10 +125,15 @@ class Run(Shown, frozen=True):
 
 
 class ListedRun(Run, frozen=True):
-    """A run with whose it is, in which kind of conversation, and what it cost so far."""
+    """A run with whose it is, in which kind of conversation, and what it cost so far.
+
+    `act`: what it is charged to, `message:…` or `slot:…`; `hops`: how many messages between agents it is from there.
+    """
 
     agent: str
     kind: str
+    act: str
+    hops: int
     cost_dollars: Dollars
     unsettled_dollars: Unsettled
     works_for: Annotated[
@@ -142,6 +147,8 @@ class ListedRun(Run, frozen=True):
             **_run_fields(item.run),
             agent=item.agent,
             kind=item.conversation_kind,
+            act=item.run.act,
+            hops=item.run.hops,
             cost_dollars=item.cost / NANO,
             unsettled_dollars=item.unsettled / NANO,
             works_for=item.works_for,

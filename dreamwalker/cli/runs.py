@@ -58,7 +58,8 @@ def show(chosen: Chosen, number: int, as_json: bool) -> None:
     if run["reason"]:
         say(f"  {run['reason']}")
     if run["works_for"]:
-        say(f"  a worker, set to work by run {run['works_for']}")
+        who = "a worker" if run["kind"] == "worker" else f"an answer to another agent, hop {run['hops']}"
+        say(f"  {who}, set to work by run {run['works_for']}")
     workers = {(worker["turn"], worker["position"]): worker for worker in answer["workers"]}
     for call in answer["calls"]:
         say(f"  {_MARKS.get((call['state'], bool(call['failed'])), '…')} {summary(call)}")

@@ -29,6 +29,7 @@ async def test_a_note_is_led_back_over_two_agents_to_the_owners_words(database_u
         assert why["about"] == "version 1 of the note “Roses” of gardener"
         nearest, first = why["runs"]
         assert nearest["run"]["agent"] == "gardener" and nearest["run"]["kind"] == "ask"
+        assert (nearest["run"]["hops"], nearest["run"]["act"]) == (1, f"message:{said['id']}")
         assert nearest["wrote"] == [{"note": note["id"], "title": "Roses", "version": 1, "at": note["at"]}]
         (message,) = nearest["came_in"]
         assert (message["kind"], message["source"], message["outside"]) == ("agent", "dreamwalker", False)
@@ -81,6 +82,24 @@ async def test_a_push_is_led_back_to_the_reminder_and_the_run_that_made_it(datab
         assert thing["kind"] == "reminder" and thing["text"] == "Tea"
         assert why["runs"][0]["came_in"][0]["kind"] == "reminder" and why["runs"][-1]["made"][0]["id"] == thing["id"]
         await w.get("/api/why/push/slot:9:never", status=404)
+
+
+async def test_a_report_is_led_back_to_the_job_that_the_owner_made(database_url: str) -> None:
+    clock = HandClock()
+    phone = {"ntfy_topic": "a-topic-of-the-tests-x7Kq", "ntfy_url": "http://127.0.0.1:9"}
+    async with world(database_url, say("There is a storm."), clock=clock, changes=phone) as w:
+        made = {"request_id": "j", "title": "Weather", "text": "Is there a storm?", "when": "every 1 hours"}
+        job = await w.post("/api/jobs", made, status=201)
+        clock.move(3_660)
+        await settled(w, "dreamwalker")
+        with trio.fail_after(20):
+            while not (pushes := (await w.get("/api/pushes"))["pushes"]):
+                await trio.sleep(0.02)
+        why = await w.get(f"/api/why/push/{pushes[0]['id']}")
+        (account,), (thing,) = why["runs"], why["things"]
+        assert account["run"]["kind"] == "job" and thing["id"] == job["id"] and thing["title"] == "Weather"
+        assert [reply["text"] for reply in account["said"]] == ["There is a storm."]
+        assert why["act"] == pushes[0]["id"] and why["act_cost"][0]["requests"] == 1
 
 
 async def test_a_run_tells_which_restarts_it_lived_through(database_url: str) -> None:
