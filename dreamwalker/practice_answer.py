@@ -108,8 +108,11 @@ def turn(request: Json) -> Turn:
             texts.append(reported)
         elif reported.name in tools:
             uses.append(reported)
+    answering = ASKED_BY_AGENT in str(request.get("system", ""))
     for text in heard.outside:
-        asked = _asked_by_agent(text, tools, heard) if ASKED_BY_AGENT in str(request.get("system", "")) else None
+        if answering and not text.startswith(AGENT):
+            continue  # what the two said to each other earlier
+        asked = _asked_by_agent(text, tools, heard) if answering else None
         passed = pass_on(text, tools) if asked is None else asked
         if isinstance(passed, str):
             texts.append(passed)

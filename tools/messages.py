@@ -85,7 +85,7 @@ def message_agent(agents: Messaging, others: Iterable[Agent]) -> Tool:
             raise ToolFailed("That is you yourself. Nothing was sent.")
         if arguments.mode == "hand_off":
             await agents.hand_off(context, receiver, arguments.text)
-            return Result(parts=(f"Handed off to {receiver}. Don't wait for it.",))
+            return Result(parts=(f"Handed off to {receiver}, whose it is from now on.",))
         worker, answer = await agents.message(context, receiver, arguments.text)
         ended: tuple[Write, ...] = (dismiss(worker.conversation, context.clock()),)
         shown = outside(

@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from dreamwalker.claude import Claude, Credentials, NewestCredentials
-from dreamwalker.practice_answer import TOOL_FOR
+from dreamwalker.practice_answer import TOOL_FOR, turn
 from tests.shell.practising import (
+    TOOLS,
     WORDINGS,
     Block,
     answer,
@@ -250,3 +251,14 @@ async def test_a_repeating_reminder_becomes_a_job_where_reminders_do_not_repeat(
     assert use.name == "make_job"
     assert use.arguments is not None and use.arguments["schedule"] == "0 8 * * *"
     assert "Take my pills" in use.arguments["prompt"]
+
+
+async def test_an_agent_that_another_asks_looks_into_its_notes_and_says_nothing_of_earlier_talk() -> None:
+    asked = from_outside("When are roses pruned?", Source.AGENT)
+    earlier = from_outside("You answered: on Mondays.", Source.HISTORY)
+    system = "You are gardener: it.\n\nIn this conversation another agent has written to you: its message stands last."
+    request = {"system": system, "messages": [earlier, asked], "tools": list(TOOLS)}
+    done = turn(request)
+    assert [use.name for use in done.uses] == ["search_notes"] and "Mondays" not in done.text
+    told = turn(request | {"messages": [earlier, from_outside("Prune the hedge.", Source.AGENT)]})
+    assert not told.uses and "Another agent writes: “Prune the hedge.”" in told.text and "Mondays" not in told.text
