@@ -106,10 +106,8 @@ class Cast:
     async def make(self, name: str, given: Given, now: datetime) -> Agent:
         """Make an agent, or find the one that was made with the same words. Raises NameTaken, TooManyAgents."""
         async with self._one_at_a_time:
-            there = self.records.get(name)
-            at_work = sum(agent.retired_at is None for agent in self.records.values())
-            if there is None and at_work >= self._means.limits.agents:
-                raise TooManyAgents
+            if name not in self.records:
+                self._require_room()
             wanted = agents.MakeAgent(
                 name=name,
                 job=given.job or "",
@@ -168,11 +166,17 @@ class Cast:
             return retired
 
     async def restore(self, name: str) -> Agent:
-        """Take a retired agent back. Raises LookupError."""
+        """Take a retired agent back. Raises LookupError, TooManyAgents."""
         async with self._one_at_a_time:
+            if self.records[name].retired_at is not None:
+                self._require_room()
             agent = await self._means.store.ask(agents.Restore(name=name))
             await self._take_on(agent)
             return agent
+
+    def _require_room(self) -> None:
+        if len(self.others("")) >= self._means.limits.agents:
+            raise TooManyAgents
 
     # -- its life
 

@@ -125,7 +125,7 @@ async def make_agent(asked: Asked[Nothing, Nothing, NewAgent]) -> Agent:
     except NameTaken:
         raise Refused(409, f"There is another agent of the name {body.name}, or was.", code="conflict") from None
     except TooManyAgents:
-        raise Refused(429, f"There are {house.limits.agents} agents already; retire some first.") from None
+        raise _too_many(house) from None
 
 
 async def change_agent(asked: Asked[AgentPath, Nothing, AgentChange]) -> Agent:
@@ -154,7 +154,14 @@ async def retire_agent(asked: Asked[AgentPath, Nothing, Nothing]) -> Agent:
 
 async def restore_agent(asked: Asked[AgentPath, Nothing, Nothing]) -> Agent:
     house = await asked.house()
-    return _shown(house, await house.cast.restore(_found(house, asked.path.name).name))
+    try:
+        return _shown(house, await house.cast.restore(_found(house, asked.path.name).name))
+    except TooManyAgents:
+        raise _too_many(house) from None
+
+
+def _too_many(house: House) -> Refused:
+    return Refused(429, f"There are {house.limits.agents} agents already; retire some first.")
 
 
 def home_of(house: House, name: str) -> int:
@@ -256,5 +263,6 @@ ENDPOINTS = (
         handle=restore_agent,
         path=AgentPath,
         answer=Agent,
+        refusals=(429,),
     ),
 )

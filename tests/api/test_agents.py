@@ -140,6 +140,8 @@ async def test_what_can_not_be_an_agent_is_refused_in_words(database_url: str) -
         await w.post("/api/agents/nobody/retire", status=404)
         await w.post("/api/agents/gardener/retire")
         assert (await w.post("/api/agents", GARDENER, status=409))["error"]["code"] == "conflict"  # it must be restored
+        await w.post("/api/agents", GARDENER | {"name": "third"}, status=201)
+        await w.post("/api/agents/gardener/restore", status=429)
 
 
 async def test_the_main_agent_can_be_given_instructions_and_a_model(database_url: str) -> None:
