@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import attrs
 from msgspec import Meta
 
-from netlify.answers import Listed, NetlifyError
+from netlify.answers import SITE, Listed, NetlifyError
 from netlify.client import Netlify
 
 from .contract import Arguments, Result, Tool, ToolContext, ToolFailed
@@ -57,7 +57,7 @@ def netlify_tools(netlify: Netlify) -> tuple[Tool, ...]:
 
     async def named(site: str) -> str:
         """The id of a site that may be named by its name, which never leaves here."""
-        if "-" in site and len(site) == 36:
+        if SITE.fullmatch(site) is not None:
             return site
         found = [one.id for one in (await netlify.sites()).items if one.name == site]
         if len(found) != 1:
