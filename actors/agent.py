@@ -62,6 +62,8 @@ class AgentActor:
         self.mailbox: Mailbox[AgentMessage] = Mailbox(
             f"agent {self.name}", capacity=means.limits.mailbox_messages, on_ring=Look
         )
+        self._ended = trio.Event()
+        self._ended.set()  # it does not live yet
         self._working: dict[int, _Work] = {}
         self._stopping: set[int] = set()
         self._kept: OrderedDict[int, Conversing] = OrderedDict()
@@ -74,6 +76,18 @@ class AgentActor:
 
     async def run(self, *, task_status: "trio.TaskStatus[None]" = trio.TASK_STATUS_IGNORED) -> None:
         """Serve the mailbox until it is closed. Raises StorageError."""
+        self._ended = trio.Event()
+        try:
+            await self._live(task_status)
+        finally:
+            self._ended.set()
+
+    async def end(self) -> None:
+        """Ask it to end, and wait until it has. Whoever keeps it must be free meanwhile: its calls may need him."""
+        self.mailbox.close()
+        await self._ended.wait()
+
+    async def _live(self, task_status: "trio.TaskStatus[None]") -> None:
         self._working.clear()
         self._stopping.clear()
         self._kept.clear()

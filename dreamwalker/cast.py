@@ -221,7 +221,8 @@ class Cast:
         for run in await means.store.ask(agents.RunsOf(agent=name)):
             with contextlib.suppress(MailboxError):  # then it is ended with the agent
                 await means.stop_run(run.id, run.conversation, name, RETIRED_RUN)
-        self.actors.pop(name, None)
+        if (actor := self.actors.pop(name, None)) is not None:
+            await actor.end()  # before its keeper is asked to forget it, who then would serve nobody until it has ended
         await self._remove(_child(name))
         end = runs.End(run=0, agent=name, state="stopped", reason=RETIRED_RUN, result_text=FAILED_CALL, now=now)
         return await means.store.ask(agents.Retire(name=name, end=end, now=now))

@@ -82,3 +82,22 @@ async def test_tools_follow_who_there_is(database_url: str) -> None:
         assert "message_agent" not in str(stage.asked[MAIN][1]["tools"])
         _, (call,) = await it.transcript()
         assert call.failed and call.result is not None and "There is no tool 'message_agent'" in call.result
+
+
+async def test_an_agent_is_retired_while_it_sets_others_to_work(database_url: str) -> None:
+    async with inside(database_url) as it:
+        stage = Stage().play(it.api)
+        await hire(it, "a", "b")
+        delegates = [use("delegate", {"task": f"Task {number}"}) for number in range(6)]
+        stage.rules["a"] = lambda asked: answer(use("message_agent", {"agent": "b", "text": "?"}), *delegates)
+        stage.rules["b"] = lambda asked: say("B.")
+        stage.rules["worker"] = lambda asked: say("Worked.")
+        for steps in range(12):
+            await it.say("Go on", conversation=it.house.homes["a"], agent="a")
+            for _ in range(steps * 12):
+                await trio.lowlevel.checkpoint()
+            with trio.fail_after(10):
+                await it.house.cast.retire("a", it.clock.now())
+                assert it.house.agent("a") is None
+                await it.house.cast.restore("a")
+        assert [run for run in await runs_of(it, "a", "home") if not run.run.ended] == []
