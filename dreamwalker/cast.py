@@ -213,7 +213,8 @@ class Cast:
     async def _end(self, name: str, now: datetime) -> Agent:
         """Stop all that an agent is at work on, keeping what it was writing, then its actor; commit that it is retired.
 
-        What waits is taken back first: it must not begin in between.
+        What waits is taken back first: it must not begin in between. What others wrote to it ends with the commit
+        alone, so that they hear why.
         """
         means = self._means
         if (home := self.homes.get(name)) is not None:

@@ -100,17 +100,22 @@ SELECT {", ".join("r." + name for name in Run.columns().split(", "))} FROM runs 
 JOIN conversations c ON c.id = r.conversation
 WHERE c.agent = ? AND c.kind <> 'worker' AND r.state IN ('open', 'waiting') ORDER BY r.id
 """
-_WRITTEN_TO = f"SELECT {Worker.columns()} FROM workers WHERE receiver = ? AND ended_at IS NULL ORDER BY conversation"
+_OWN = _AT_WORK.replace("c.kind <> 'worker'", "c.kind IN ('home', 'job')")
+_WRITTEN_TO = f"""
+SELECT {Worker.columns()} FROM workers w WHERE receiver = ? AND ended_at IS NULL
+    AND NOT EXISTS (SELECT FROM runs r WHERE r.conversation = w.conversation AND r.closed_at IS NOT NULL)
+ORDER BY conversation
+"""
 
 
 @attrs.frozen(kw_only=True)
 class RunsOf(Read[tuple[Run, ...]]):
-    """The runs of an agent that have not ended, its workers' aside."""
+    """The runs of an agent's own that have not ended: those of its workers, and for whoever wrote to it, aside."""
 
     agent: str
 
     async def read(self, reader: Reader) -> tuple[Run, ...]:
-        return tuple(Run.of(row) for row in await reader.all(_AT_WORK, self.agent))
+        return tuple(Run.of(row) for row in await reader.all(_OWN, self.agent))
 
 
 @attrs.frozen(kw_only=True)
