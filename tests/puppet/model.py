@@ -36,7 +36,7 @@ class Read:
 
 @attrs.define
 class Puppet:
-    """Answers all that is asked. `left`: what went to workers and searches; `found`: what searches find."""
+    """Answers all that is asked. `left`: what went to workers, searches and agents; `found`: what searches find."""
 
     left: list[tuple[str, str]] = attrs.Factory(list)
     found: tuple[tuple[str, ...], ...] = ()
@@ -52,6 +52,8 @@ class Puppet:
         if worker:
             self.left.append(("worker", _bytes(asked)))
         texts = list(_texts(asked))
+        if "another agent has written to you" in _system(asked):
+            self.left.append(("agent", "\n".join(read.text for read in texts if read.kind == "outside")))
         calls = list(_obeyed(asked, texts)) or (list(_task(asked, texts)) if worker else [])
         if calls:
             return answer(*(_said(name, arguments) for name, arguments in calls))

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import attrs
 import trio
 
-from dreamwalker.house import MAIN_AGENT
+from dreamwalker.cast import MAIN_AGENT, Given
 from storage.conversations import Page
 from storage.inbox import Unplaced
 from storage.questions import ListQuestions
@@ -123,6 +123,11 @@ class Life:
         """A page of the open internet says this."""
         self.net.pages["zoo.example/page"] = http(text.encode(), kind="text/plain; charset=utf-8")
 
+    async def hire(self, name: str, instructions: str) -> None:
+        """Another agent, with standing instructions."""
+        given = Given(job="looks after the garden", instructions=instructions)
+        await self.it.house.cast.make(name, given, self.clock.now())
+
     def instruct(self, text: str) -> None:
         """The agent's standing instructions."""
         agents = self.it.house.agents
@@ -132,10 +137,11 @@ class Life:
         """Answer what is asked, until nothing goes on any more."""
         with trio.fail_after(PATIENCE_SECONDS):
             while True:
-                if not await self._rests():
+                if await self._rests():
+                    if not await self._answer():
+                        return
+                elif not (await self._an_agent_asks() and await self._answer()):
                     await trio.sleep(0.01)
-                elif not await self._answer():
-                    return
 
     async def _rests(self) -> bool:
         it = self.it
@@ -145,6 +151,11 @@ class Life:
             return False
         runs = await it.ask(ListRuns(before=2**60, limit=1000))
         return all(self._is_over(listed.run) for listed in runs)
+
+    async def _an_agent_asks(self) -> bool:
+        """Whether somebody asks whose answer another run waits for."""
+        questions = await self.it.ask(ListQuestions(before=2**60, limit=1000))
+        return any(each.open and each.conversation != self.it.home for each in questions)
 
     @staticmethod
     def _is_over(run: Run) -> bool:
@@ -165,8 +176,7 @@ class Life:
     def left(self) -> list[tuple[str, str]]:
         """All that left the house, in an order that does not hang on which worker was faster.
 
-        Named agents' messages and the questions of a grant leave by tools too: once there are any, whoever receives
-        them writes them into this list, as the sandbox does.
+        What an agent is written by another counts, too: it is an exit.
         """
         fetched = [("fetched", head.decode("latin-1")) for head in self.net.asked]
         dialled = [("looked up", name) for name in self.net.looked_up]
