@@ -76,7 +76,7 @@ def _reach_out(chromium: Chromium) -> None:
         chromium.browser.new_page().goto("http://control.example/")
 
 
-async def _look(win: Window) -> None:
+async def look(win: Window) -> None:
     """Open whatever can be opened, and see that nothing in the page could do anything."""
     await win.do(lambda page: page.wait_for_function("() => !document.querySelector('.loading')"))
     await win.do(lambda page: [it.evaluate("it => (it.open = true)") for it in page.locator("details").all()])
@@ -111,25 +111,25 @@ async def test_nothing_that_is_shown_reaches_out_or_runs(database_url: str, witn
             await win.send("Write it down")
             await gate.reached.wait()
             await win.see("heading")
-            await _look(win)
+            await look(win)
             gate.open()
             await win.do(lambda page: page.locator(".reply:not(.flight)").nth(1).wait_for())
-            await _look(win)
+            await look(win)
             await w.say("And this?", quotes=[{"from": OUTSIDE_LINE, "text": f"{OUTSIDE} {KNOWN} {OUTSIDE}"}])
             await win.do(lambda page: page.locator(".question").wait_for())
-            await _look(win)
+            await look(win)
             await win.press("No")
             await win.do(lambda page: page.locator(".question .own-answer").wait_for())
-            await _look(win)
+            await look(win)
             await win.do(lambda page: page.locator(".answers button").first.click())
             await win.do(lambda page: page.locator("p.failed").wait_for())
-            await _look(win)
+            await look(win)
             await _make_things(w, clock)
             paths = ["/questions", "/reminders", "/jobs", "/notes/dreamwalker", "/runs", "/pushes", "/spend", "/agents"]
             for path in paths + await _each(w):
                 await win.go(path)
                 await win.do(lambda page: page.locator("h1").first.wait_for())
-                await _look(win)
+                await look(win)
         await chromium.do(lambda: _reach_out(chromium))
         chromium.close()
         assert {name for name in _names(log) if "example" in name} == {"control.example"}

@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "4b6c954c5ae6328c";
+export const VERSION = "60a97178c94ca4d3";
 export const FILES = [
   "/",
   "/app/agents.js",

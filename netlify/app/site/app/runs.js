@@ -7,7 +7,7 @@ import { Action, Badge, Empty, Loading, Page, Trouble, When } from "./parts.js";
 import { QuestionCard } from "./question.js";
 import { Link } from "./router.js";
 import { drawn } from "./text.js";
-import { counted, dollars, workerWords } from "./words.js";
+import { counted, dollars, oneLine, workerWords } from "./words.js";
 
 const KINDS = { home: "your conversation", ask: "another agent’s message", job: "a job", worker: "a worker’s task" };
 
@@ -36,27 +36,63 @@ export function RunsPage() {
   <//>`;
 }
 
+/** One run: the account of it, and what led to it, back to what the owner did. */
 export function RunPage({ id }) {
-  const path = pathOf("runs", id);
-  const resource = useResource(path);
+  const resource = useResource(pathOf("why", "run", id));
   const back = html`<${Link} to="/runs" class="back">Runs<//>`;
   if (!resource.data) return html`<${Page} title=${`Run ${id}`} back=${back}><${Loading} of=${resource} /><//>`;
-  const { run, calls, workers, questions, cost } = resource.data;
-  const over = run.closed_at !== null;
+  const { runs: [account, ...causes], things, act_cost } = resource.data;
+  const { run } = account;
   return html`<${Page} title=${`Run ${run.id}`} back=${back}>
-    <p class="lead"><${Badge} kind=${run.state}>${run.state}<//> ${drawn(run.agent)}, ${KINDS[run.kind] ?? run.kind} · <${When} at=${run.opened_at} />${over ? html` to <${When} at=${run.closed_at} />` : null}</p>
-    ${run.reason ? html`<p class=${run.state === "failed" ? "failed" : "cut"}>${drawn(run.reason)}</p>` : null}
-    ${run.works_for !== null ? html`<p>It works for <${Link} to=${`/runs/${run.works_for}`}>run ${run.works_for}<//>.</p>` : null}
-    ${over ? null : html`<${Action} act=${async () => (await post(`${path}/stop`), touched())}>Stop it<//>`}
+    <${Head} run=${run} />
+    ${run.closed_at === null ? html`<${Action} act=${async () => (await post(`${pathOf("runs", run.id)}/stop`), touched())}>Stop it<//>` : null}
+    <h2>What came in</h2>
+    <${CameIn} account=${account} />
     <h2>What it did</h2>
+    <${Did} account=${account} />
+    ${account.asked.length > 0 ? html`<h2>What you were asked</h2>${account.asked.map(({ question, answered_by }) => html`<${QuestionCard} key=${question.id} question=${question} decided=${touched} />${answered_by === "the phone" ? html`<p class="help">Answered on the phone.</p>` : null}`)}` : null}
+    ${causes.length > 0 || things.length > 0 ? html`<h2>What led to it</h2><${Causes} causes=${causes} things=${things} />` : null}
+    ${account.resumptions.length > 0 ? html`<h2>What it lived through</h2><ul class="slots">${account.resumptions.map((it) => html`<li><${When} at=${it.at} />: taken up again after ${counted(it.turn, "reply", "replies")}${it.attempt > 1 ? html`, for the ${it.attempt}. time` : null}</li>`)}</ul>` : null}
+    <h2>What it cost</h2>
+    <${Costs} sums=${account.cost} total=${run.cost_dollars} what="for" name=${(sum) => sum.kind} />
+    ${causes.length > 0 ? html`<h2>All that followed from the same act</h2><${Costs} sums=${act_cost} what="for" name=${(sum) => sum.kind} />` : null}
+  <//>`;
+}
+
+function Head({ run }) {
+  return html`<p class="lead"><${Badge} kind=${run.state}>${run.state}<//> ${drawn(run.agent)}, ${KINDS[run.kind] ?? run.kind} · <${When} at=${run.opened_at} />${run.closed_at === null ? null : html` to <${When} at=${run.closed_at} />`}</p>
+    ${run.reason ? html`<p class=${run.state === "failed" ? "failed" : "cut"}>${drawn(run.reason)}</p>` : null}`;
+}
+
+function CameIn({ account }) {
+  return html`<ul class="slots">
+    ${account.came_in.map((it) => html`<li><span class="tag">${drawn(it.source || it.kind)} · <${When} at=${it.at} /></span> ${it.outside ? html`<${Badge} kind="outside">from outside<//>` : null}<div dir="auto">${drawn(oneLine(it.text, 400))}</div>
+      ${it.quotes.map((quote) => html`<p class="help" dir="auto">with a text from ${drawn(quote.from || "elsewhere")}: ${drawn(oneLine(quote.text, 200))}</p>`)}</li>`)}
+    ${account.outside.map((it) => html`<li><${Badge} kind="outside">from outside<//> ${drawn(it.what)}${it.origin ? html`, <bdi>${drawn(it.origin)}</bdi>` : null} · <${When} at=${it.at} /></li>`)}
+  </ul>`;
+}
+
+function Did({ account: { calls, workers, wrote, made, run } }) {
+  return html`
     ${calls.length === 0 ? html`<${Empty}>It answered without using anything.<//>` : calls.map((call) => html`<${Call} key=${`${call.turn}.${call.position}`} call=${call} />`)}
+    ${wrote.length + made.length > 0
+      ? html`<ul class="slots">
+          ${wrote.map((it) => html`<li><${Link} to=${`/notes/${run.agent}/${it.note}`}><bdi>${drawn(it.title)}</bdi><//> <span class="help">version ${it.version} of this note</span></li>`)}
+          ${made.map((it) => html`<li><${Thing} it=${it} /></li>`)}
+        </ul>`
+      : null}
     ${workers.length > 0 ? html`<h2>Who worked for it</h2><ul class="rows">${workers.map((it) => html`<li key=${it.conversation}><${Maybe} to=${it.worker_run === null ? null : `/runs/${it.worker_run}`}>
       <span class="row-main">${drawn(workerWords(it))}${it.reason ? html`<span class="help">${drawn(it.reason)}</span>` : null}</span><span class="row-end">${dollars(it.cost_dollars)}</span>
-    <//></li>`)}</ul>` : null}
-    ${questions.length > 0 ? html`<h2>What you were asked</h2>${questions.map((it) => html`<${QuestionCard} key=${it.id} question=${it} decided=${touched} />`)}` : null}
-    <h2>What it cost</h2>
-    <${Costs} sums=${cost} total=${run.cost_dollars} what="for" name=${(sum) => sum.kind} />
-  <//>`;
+    <//></li>`)}</ul>` : null}`;
+}
+
+const Thing = ({ it }) => html`<${Link} to=${`/${it.kind}s/${it.id}`}><bdi>${drawn(oneLine(it.title || it.text, 80))}</bdi><//> <span class="help">${it.kind}: ${drawn(it.said)}</span>`;
+
+function Causes({ causes, things }) {
+  return html`<ol class="slots">
+    ${causes.map(({ run, came_in }) => html`<li key=${run.id}><${Link} to=${`/runs/${run.id}`}>Run ${run.id}<//> of ${drawn(run.agent)}${came_in[0] ? html`<span class="help" dir="auto">${drawn(came_in[0].source || came_in[0].kind)}: ${drawn(oneLine(came_in[0].text, 200))}</span>` : null}</li>`)}
+    ${things.map((it) => html`<li><${Thing} it=${it} /></li>`)}
+  </ol>`;
 }
 
 const Maybe = ({ to, children }) => (to === null ? html`<div class="row">${children}</div>` : html`<${Link} to=${to} class="row">${children}<//>`);

@@ -1,7 +1,7 @@
 /** The frame around every page: where one can go, and whether the server is there. */
 
 import { html, useEffect, useRef, useState } from "../vendor/ui.js";
-import { AgentPage, AgentsPage } from "./agents.js";
+import { AgentPage, AgentsPage, MAIN } from "./agents.js";
 import { get, reached, useResource } from "./api.js";
 import { Chat, ChatHead } from "./chat.js";
 import { JobPage, JobsPage } from "./jobs.js";
@@ -17,8 +17,6 @@ import { SettingsPage } from "./settings.js";
 import { SpendPage } from "./spend.js";
 import { useStore } from "./store.js";
 import { updated } from "./update.js";
-
-const MAIN = "dreamwalker";
 
 /** The page of a place, and what the browser calls it. dreamwalker/api/web.py knows the same places. */
 function pageOf([first, second, third]) {
