@@ -79,6 +79,8 @@ class Config:
     netlify_team: str | None
     """The slug of that team."""
     netlify_url: str
+    entry_secret: str | None = attrs.field(repr=False)
+    """What the entry of a platform signs each visit with; there is one if there is a platform."""
     generation: str
     limits: Limits
 
@@ -87,6 +89,7 @@ class Config:
         named = {
             "API TOKEN": self.token or _kept(self.token_file),
             "WAKE TOKEN": self.wake_token,
+            "ENTRY SECRET": self.entry_secret,
             "MODEL KEY": self.api_key,
             "DATABASE PASSWORD": _password(self.database_url),
             "NTFY TOPIC": self.ntfy_topic,
@@ -144,6 +147,7 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
         netlify_token=reading.text("DREAMWALKER_NETLIFY_TOKEN"),
         netlify_team=reading.team("DREAMWALKER_NETLIFY_TEAM", "DREAMWALKER_NETLIFY_TOKEN"),
         netlify_url=reading.address("DREAMWALKER_NETLIFY_URL") or DEFAULT_NETLIFY_URL,
+        entry_secret=reading.token("DREAMWALKER_ENTRY_SECRET"),
         generation=reading.text("DREAMWALKER_GENERATION") or "0",
         limits=reading.limits(),
     )
@@ -167,6 +171,7 @@ _SET_BY = {
     "NETLIFY TOKEN": "DREAMWALKER_NETLIFY_TOKEN",
     "SANDBOX TOKEN": "DREAMWALKER_VERCEL_TOKEN",
     "WAKE TOKEN": "DREAMWALKER_WAKE_TOKEN",
+    "ENTRY SECRET": "DREAMWALKER_ENTRY_SECRET",
 }
 """Where each secret stands, for whoever has to change it."""
 

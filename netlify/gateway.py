@@ -1,9 +1,10 @@
 """What Netlify sends with each request, as the entry (`netlify/server/index.ts`) hands it on: in one private header.
 
-One rule: nobody but the entry writes that header. It throws away one that a visitor sent, and no one else reaches the
-socket at which the header is believed.
+One rule: nobody but the entry writes that header. It throws away one that a visitor sent, and signs its own with a
+secret that it gave this process at the start: whatever else gets through to the socket is not believed.
 """
 
+import hmac
 from base64 import b64decode
 from collections.abc import Iterable
 
@@ -38,6 +39,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     deploy: Deploy
+    secret: str
     model: Model | None = None
     database_url: str | None = None
     headers: tuple[str, ...] = ()
@@ -49,12 +51,15 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
 _decoder = msgspec.json.Decoder(Visit)
 
 
-def read(headers: Iterable[tuple[bytes, bytes]]) -> Visit:
-    """The visit of a request. Raises BadVisit, whose message quotes nothing of it."""
+def read(headers: Iterable[tuple[bytes, bytes]], secret: str) -> Visit:
+    """The visit of a request, signed with the secret. Raises BadVisit, whose message quotes nothing of it."""
     given = [value for name, value in headers if name.lower() == HEADER]
     if len(given) != 1 or len(given[0]) > VISIT_BYTES_MAX:
         raise BadVisit(f"A request must carry {HEADER.decode()} once, with {VISIT_BYTES_MAX:,} bytes at most.")
     try:
-        return _decoder.decode(b64decode(given[0], validate=True))
+        visit = _decoder.decode(b64decode(given[0], validate=True))
     except (ValueError, msgspec.MsgspecError):
         raise BadVisit(f"{HEADER.decode()} can't be read.") from None
+    if not secret or not hmac.compare_digest(visit.secret.encode(), secret.encode()):
+        raise BadVisit(f"{HEADER.decode()} was not written by the entry.")
+    return visit

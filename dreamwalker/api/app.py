@@ -82,7 +82,7 @@ def make_app(system: System) -> Starlette:
         return carries(headers, wake_token)
 
     async def visit(headers: Headers) -> None:
-        await system.visit(gateway.read(headers))
+        await system.visit(gateway.read(headers, system.config.entry_secret or ""))
         if system.visits.withdrawn:
             raise Refused(410, "The site shows another deploy than this one, which does nothing any more.")
 

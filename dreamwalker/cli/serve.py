@@ -49,8 +49,11 @@ def serve(host: str | None, port: int | None, socket: Path | None, attached: boo
         config, host=config.host if host is None else host, port=config.port if port is None else port
     )
     own_machine = config.platform is None and config.generation == "0"
-    if config.platform is not None and socket is None:
-        raise Misconfigured("DREAMWALKER_PLATFORM is set, so it listens on a private socket alone: give --socket PATH.")
+    if config.platform is not None and (socket is None or config.entry_secret is None):
+        raise Misconfigured(
+            "DREAMWALKER_PLATFORM is set, so the platform's entry starts it, on a private socket (--socket) and with a "
+            "secret (DREAMWALKER_ENTRY_SECRET)."
+        )
     if own_machine:
         tokens.read_or_make(config)
         if (api := local.find(config)) is not None:

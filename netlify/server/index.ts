@@ -5,6 +5,7 @@
 // identity travel in one private header, on each request anew, and never by the child's environment.
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import http, { type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
 import os from 'node:os'
@@ -24,20 +25,34 @@ const PLATFORM_HEADERS = 'x-nf-' // some hold secrets, and the server needs none
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect'])
 const INHERITED = ['PATH', 'LANG', 'TZ', 'TMPDIR', 'NODE_EXTRA_CA_CERTS'] // and the owner's own DREAMWALKER_*
 const READY_MS = 15_000 // a request is given up by the platform after 20 s without an answer
+const PAUSE_MS = 5_000 // after a start that failed, before the next: what is wrong with a setting stays wrong
+const NAMES_MAX = 40
 const STOP_MS = 15_000 // the child promises 10 s; the platform kills this process after 25 s
 const IDLE_SOCKET_MS = 30_000 // shorter than the 60 s after which the child closes a connection that nobody uses
 
 /** What netlify/build.py wrote down of the deploy. Under `netlify dev` there is no such file. */
 interface Built { id: string, context: string, urls: string[] }
 
-const built: Built = existsSync(path.join(BUILD, 'deploy.json'))
-  ? JSON.parse(readFileSync(path.join(BUILD, 'deploy.json'), 'utf8'))
-  : { id: process.env.DEPLOY_ID ?? '', context: process.env.CONTEXT ?? 'dev', urls: [] }
+const built = readBuilt()
+
+function readBuilt(): Built {
+  const file = path.join(BUILD, 'deploy.json')
+  if (!existsSync(file)) return { id: process.env.DEPLOY_ID ?? '', context: process.env.CONTEXT ?? 'dev', urls: [] }
+  try {
+    const { id, context, urls } = JSON.parse(readFileSync(file, 'utf8'))
+    return { id: String(id), context: String(context), urls: urls.filter((url: unknown) => URL.canParse(String(url))) }
+  } catch (error) { // what is known of no deploy is taken for production's, which works only where it is published
+    console.error('build/deploy.json cannot be read:', error)
+    return { id: '', context: 'production', urls: [] }
+  }
+}
 
 // A key that is there before any request is the owner's own; one that comes with requests is the gateway's, and rotates.
 const ownKey = process.env.ANTHROPIC_API_KEY
 
-interface Child { process: ChildProcess, socket: string, agent: http.Agent }
+interface Child { process: ChildProcess, socket: string, agent: http.Agent, secret: string }
+
+class NotStarted extends Error {}
 
 let running: Promise<Child> | undefined
 let stopped: Promise<void> | undefined
@@ -46,45 +61,48 @@ let stopped: Promise<void> | undefined
 function child(): Promise<Child> {
   if (stopped) return Promise.reject(new Error('this instance is stopping'))
   running ??= start().catch((error: unknown) => {
-    running = undefined
+    setTimeout(() => { running = undefined }, PAUSE_MS).unref()
     throw error
   })
   return running
 }
 
 async function start(): Promise<Child> {
+  const secret = randomBytes(32).toString('hex') // shows the child that a visit was written here
   const home = mkdtempSync(path.join(os.tmpdir(), 'dreamwalker-'))
   const socket = path.join(home, 'socket')
   const bundled = path.join(BUILD, 'python/bin/python3')
   const python = spawn(
     existsSync(bundled) ? bundled : 'python3',
     ['-P', '-m', 'dreamwalker', 'serve', '--socket', socket, '--ready-fd', '3', '--attached'],
-    { cwd: home, env: environment(home), stdio: ['pipe', 'pipe', 'pipe', 'pipe'] }, // it ends when its stdin does
+    { cwd: home, env: environment(home, secret), stdio: ['pipe', 'pipe', 'pipe', 'pipe'] }, // it ends when its stdin does
   )
+  let listens = false
   const agent = new http.Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS })
   // Through console, for the platform collects that; what a child writes by itself may get lost.
   for (const lines of [python.stdout, python.stderr]) readline.createInterface({ input: lines! }).on('line', console.log)
   python.once('close', (code, signal) => {
     console.log(`dreamwalker ended: ${signal ?? `status ${code}`}`)
-    running = undefined
+    if (listens) running = undefined
     agent.destroy()
     rmSync(home, { recursive: true, force: true })
   })
   await new Promise<void>((resolve, reject) => {
     const late = setTimeout(() => {
       python.kill('SIGKILL')
-      reject(new Error(`dreamwalker did not listen within ${READY_MS / 1000} s`))
+      reject(new NotStarted(`dreamwalker did not listen within ${READY_MS / 1000} s`))
     }, READY_MS)
     const settle = (act: () => void) => () => { clearTimeout(late); act() }
     ;(python.stdio[3] as Readable).once('data', settle(resolve))
     python.once('error', (error) => settle(() => reject(error))())
-    python.once('close', settle(() => reject(new Error('dreamwalker ended before it listened'))))
+    python.once('close', settle(() => reject(new NotStarted('dreamwalker ended before it listened'))))
   })
-  return { process: python, socket, agent }
+  listens = true
+  return { process: python, socket, agent, secret }
 }
 
 /** What the child inherits: a list of names, so that nothing which the platform sets later slips through. */
-function environment(home: string): NodeJS.ProcessEnv {
+function environment(home: string, secret: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => INHERITED.includes(name) || name.startsWith('DREAMWALKER_'))
   const hosts = built.urls.map((url) => new URL(url).hostname)
   return {
@@ -92,6 +110,7 @@ function environment(home: string): NodeJS.ProcessEnv {
     ...Object.fromEntries(kept),
     DREAMWALKER_HOSTS: [process.env.DREAMWALKER_HOSTS, ...hosts].filter(Boolean).join(' '),
     DREAMWALKER_PLATFORM: 'netlify',
+    DREAMWALKER_ENTRY_SECRET: secret,
     DREAMWALKER_HOME: home,
     HOME: home,
     PYTHONPATH: existsSync(path.join(BUILD, 'site')) ? path.join(BUILD, 'site') : ROOT,
@@ -100,10 +119,12 @@ function environment(home: string): NodeJS.ProcessEnv {
   }
 }
 
+interface Visit { [field: string]: unknown }
+
 /** What the platform lends for this request, as netlify/gateway.py reads it. */
-function visit(request: IncomingMessage): string {
+function visit(request: IncomingMessage): Visit {
   const { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: base, NETLIFY_DB_URL: database } = process.env
-  const told = {
+  return {
     deploy: {
       id: String(request.headers['x-nf-deploy-id'] ?? built.id),
       context: built.context,
@@ -111,28 +132,34 @@ function visit(request: IncomingMessage): string {
     },
     ...(key ? { model: { api_key: key, ...(base ? { base_url: base } : {}), rotates: key !== ownKey } } : {}),
     ...(database ? { database_url: database } : {}),
-    headers: Object.keys(request.headers).filter((name) => name.startsWith(PLATFORM_HEADERS)).sort(),
+    headers: Object.keys(request.headers).filter((name) => name.startsWith(PLATFORM_HEADERS)).sort()
+      .slice(0, NAMES_MAX),
   }
-  return Buffer.from(JSON.stringify(told)).toString('base64')
 }
 
-function headersFor(request: IncomingMessage): OutgoingHttpHeaders {
+function headersFor(request: IncomingMessage, told: Visit, secret: string): OutgoingHttpHeaders {
   const passed = Object.entries(request.headersDistinct).filter(
     ([name]) => !HOP_BY_HOP.has(name) && !name.startsWith(PLATFORM_HEADERS) && name !== VISIT_HEADER,
   )
-  return { ...Object.fromEntries(passed), host: request.headers.host, [VISIT_HEADER]: visit(request) }
+  const signed = Buffer.from(JSON.stringify({ ...told, secret })).toString('base64')
+  // A body goes on as it came, framed by its length or in chunks: else its bytes would be read as another request.
+  const framed = request.headers['transfer-encoding'] ? { 'transfer-encoding': 'chunked' } : {}
+  return { ...Object.fromEntries(passed), ...framed, host: request.headers.host, [VISIT_HEADER]: signed }
 }
 
 /** Send a request on, and its answer back, as they come. */
 async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const headers = headersFor(request) // now: the next request may bring another key before the child is there
+  const told = visit(request) // now: the next request may bring another key before the child is there
   let to: Child
   try {
     to = await child()
   } catch (error) {
     console.error('dreamwalker is not there:', error)
-    return refuse(response, 'dreamwalker is starting or stopping; ask again in a moment.')
+    return refuse(response, error instanceof NotStarted
+      ? 'dreamwalker could not be started; the log of the server says why.'
+      : 'dreamwalker is stopping; ask again in a moment.')
   }
+  const headers = headersFor(request, told, to.secret)
   const { method, url } = request
   const onward = http.request({ socketPath: to.socket, agent: to.agent, method, path: url, headers }, (answer) => {
     response.writeHead(answer.statusCode!, answer.statusMessage, answer.headersDistinct as OutgoingHttpHeaders)
@@ -146,7 +173,8 @@ async function pass(request: IncomingMessage, response: ServerResponse): Promise
     refuse(response, 'dreamwalker ended while it was at this; ask again with the same id.')
   })
   response.once('close', () => onward.destroy())
-  request.pipe(onward)
+  if (request.headers['content-length'] || request.headers['transfer-encoding']) request.pipe(onward)
+  else onward.end()
 }
 
 function refuse(response: ServerResponse, message: string): void {
@@ -183,5 +211,5 @@ interface Lifecycle { start: (() => unknown)[], shutdown: (() => unknown)[], hea
 const lifecycle = Symbol.for('@netlify/server/lifecycle')
 const hooks = ((globalThis as Record<symbol, unknown>)[lifecycle] ??=
   { start: [], shutdown: [], health: [], started: false }) as Lifecycle
-hooks.start.push(child)
+hooks.start.push(() => child().catch((error: unknown) => console.error('dreamwalker is not there:', error)))
 hooks.shutdown.push(stop)

@@ -22,7 +22,7 @@ import trio
 from tests.messages_api import Gate, answer, fail, say, use
 from tests.messages_api.server import MessagesApi
 from tests.netlify.built import Site
-from tests.netlify.platform import WAKE_TOKEN, Deployed, Platform, deployed, front, scheduled
+from tests.netlify.platform import FORGED, WAKE_TOKEN, Deployed, Platform, deployed, front, scheduled
 from tests.netlify.visits import HEADER, header
 from tests.ntfy.server import TOKEN as NTFY_TOKEN
 from tests.ntfy.server import TOPIC, Ntfy
@@ -96,6 +96,10 @@ class Day:
         assert "x-nf-netlify-db-url" in ground["headers"] and not any("DB_URL" in name for name in ground["variables"])
         refused = await it.client.get("/api/status", headers={"Authorization": "Bearer nobody"})
         assert refused.status_code == 401
+        for method in ("GET", "HEAD", "DELETE", "OPTIONS", "POST"):
+            await smuggle(it, method)
+        after = (await it.get("/api/platform")).json()
+        assert after["visits"] == ground["visits"] + 7, "a request within a request got through"
         self.step("what is lent stands in no environment, log or answer; a forged visit is thrown away")
 
     async def wake(self, it: Deployed) -> Deployed:
@@ -303,6 +307,19 @@ class Day:
         """Ask until it answers so."""
         while (await it.get("/api/status")).status_code != status:
             await trio.sleep(LOOK_SECONDS)
+
+
+async def smuggle(it: Deployed, method: str) -> None:
+    """Send a request whose body looks like another one, as a visitor might."""
+    inner = b"GET /api/health HTTP/1.1\r\nHost: localhost\r\nx-dreamwalker-visit: " + FORGED.encode() + b"\r\n\r\n"
+    lent = "".join(f"{name}: {value}\r\n" for name, value in it.headers().items() if name != "Authorization")
+    head = f"{method} /api/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{lent}"
+    async with await trio.open_tcp_stream("127.0.0.1", it.port) as wire:
+        await wire.send_all(f"{head}Transfer-Encoding: chunked\r\n\r\n{len(inner):x}\r\n".encode() + inner)
+        await wire.send_all(b"\r\n0\r\n\r\n")
+        with trio.fail_after(STOP_SECONDS):
+            async for _ in wire:
+                pass
 
 
 async def timed(client: httpx2.AsyncClient, path: str) -> float:

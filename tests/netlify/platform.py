@@ -20,11 +20,12 @@ import trio
 from tests.instance import PATIENCE_SECONDS, Instance
 from tests.kill.server import free_port
 from tests.netlify.built import MODULES, NODE
+from tests.netlify.visits import header
 from tests.world import TOKEN
 
 BOOTSTRAP = MODULES / "@netlify/serverless-functions-api/dist/index_server.js"
 WAKE_TOKEN = "w4k3-Qm7Zt2Lx9Vb5Nc1Hs8Jd6Fg0Rp3Ky"
-FORGED = base64.b64encode(b'{"deploy": {"id": "", "context": "production", "published": false}}').decode()
+FORGED = header(published=False)
 
 
 @attrs.define(kw_only=True)

@@ -12,12 +12,18 @@ import trio
 
 from netlify.gateway import BadVisit, read
 from tests.messages_api import Gate, fail, say
-from tests.netlify.visits import HEADER, NEWER, header
+from tests.netlify.visits import ENTRY_SECRET, HEADER, NEWER, header
 from tests.storage.harness import outside
 from tests.world import World, world
 
 OLDER = "66a0aaaa0123456789abcdef"
-ON_NETLIFY = {"platform": "netlify", "database_url": None, "api_key": None, "base_url": None}
+ON_NETLIFY = {
+    "platform": "netlify",
+    "database_url": None,
+    "api_key": None,
+    "base_url": None,
+    "entry_secret": ENTRY_SECRET,
+}
 HOLDER = "SELECT holder FROM dreamwalker_lease"
 
 
@@ -160,12 +166,20 @@ async def test_what_was_lent_is_in_no_answer_and_no_log(database_url: str, caplo
         [(HEADER, base64.b64encode(b'{"deploy": {"published": "yes"}}'))],
         [(HEADER, header().encode()), (HEADER, header(published=False).encode())],
         [(HEADER, b"A" * 20_000)],
+        [(HEADER, header(secret="").encode())],
+        [(HEADER, header(secret="e6" * 32).encode())],
+        [(HEADER, header(secret="\u00e9").encode())],
     ],
 )
 def test_a_visit_that_the_entry_did_not_write_is_refused_without_quoting_it(headers: list[tuple[bytes, bytes]]) -> None:
     with pytest.raises(BadVisit) as caught:
-        read(headers)
+        read(headers, ENTRY_SECRET)
     assert "AAAA" not in str(caught.value) and len(str(caught.value)) < 100
+
+
+def test_without_a_secret_no_visit_is_believed() -> None:
+    with pytest.raises(BadVisit, match="not written by the entry"):
+        read([(HEADER, header(secret="").encode())], "")
 
 
 async def test_a_request_that_did_not_come_through_the_entry_is_refused(database_url: str) -> None:
