@@ -241,7 +241,10 @@ class Day:
             it = await self.start(FIRST)
             firsts.append(await timed(it.client, "/api/status"))
         socket = Path(f"/proc/{it.python()}/cmdline").read_text().split("\0")[6]
-        headers = {"Authorization": f"Bearer {TOKEN}", HEADER.decode(): header(self.platform.database_url)}
+        environ = Path(f"/proc/{it.python()}/environ").read_text().split("\0")
+        (secret,) = (line.partition("=")[2] for line in environ if line.startswith("DREAMWALKER_ENTRY_SECRET="))
+        visit = header(self.platform.database_url, secret=secret)
+        headers = {"Authorization": f"Bearer {TOKEN}", HEADER.decode(): visit}
         transport = httpx2.AsyncHTTPTransport(uds=socket)
         async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as bare:
             for _ in range(REQUESTS):
