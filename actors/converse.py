@@ -14,7 +14,7 @@ import trio
 from storage import conversations, runs
 from storage.conversations import Load
 from storage.records import Agent, Run
-from tools.model import ModelError, ModelReply, Usage
+from tools.model import ModelError, ModelReply, ModelRequest, Usage
 from tools.questions import waits
 
 from . import journal
@@ -26,6 +26,7 @@ from .request import ENDS_RUN, Rendered, go_on_after, render_reply
 from .spend import Reservation
 from .steps import Means, Steps
 from .transcript import Transcript
+from .window import COMPACTION, summary_of, text_of
 
 log = logging.getLogger("dreamwalker.converse")
 
@@ -105,6 +106,8 @@ class Conversing:
             if run.state == "waiting" and run.retry_at is not None:
                 await self._wait(run.retry_at)
             await self._placing.place_waiting()
+            if self.stale:
+                return True
             if run.turn >= self._means.limits.turns:
                 await self._steps.end_early("failed", f"It came to no end within {run.turn} turns.")
                 return True
@@ -114,7 +117,7 @@ class Conversing:
     # -- asking
 
     async def _ask(self) -> None:
-        """Ask the model once. Afterwards its reply stands, or the run waits for another try, or has failed."""
+        """Ask the model once. Afterwards its reply stands, or a summary of what was, or the run waits or has failed."""
         means, run = self._means, self.transcript.run
         assert run is not None
         if self._steps.reservation is None:
@@ -122,20 +125,47 @@ class Conversing:
             if self._steps.reservation is None:
                 return
         reservation, label = self._steps.reservation, self.transcript.label
-        stream = means.redactor.stream()
-        means.live.begin(self.id, self.transcript.last_seq + 1, run.id)
         try:
-            reply = await means.guard.ask(
-                reservation.request, lambda text: means.live.write(self.id, stream.feed(text))
-            )
-            means.live.write(self.id, stream.flush())
-            self._steps.reservation = None
-            await self._reply(reply, reservation, label)
+            if reservation.entry.kind == COMPACTION:
+                await self._sum_up(reservation, label)
+            else:
+                await self._reply(await self._streamed(reservation.request, run), reservation, label)
         except ModelError as error:
+            if error.kind == "too_long":
+                self.transcript.refused_bytes = reservation.request.size_bytes
             self._steps.reservation = None
             await self._try_later(error, reservation)
         finally:
             means.live.end(self.id)
+
+    async def _streamed(self, request: ModelRequest, run: Run) -> ModelReply:
+        """Ask for a reply that can be watched while it is written. Raises ModelError."""
+        live, stream = self._means.live, self._means.redactor.stream()
+        live.begin(self.id, self.transcript.last_seq + 1, run.id)
+        reply = await self._means.guard.ask(request, lambda text: live.write(self.id, stream.feed(text)))
+        live.write(self.id, stream.flush())
+        self._steps.reservation = None
+        return reply
+
+    async def _sum_up(self, reservation: Reservation, label: int) -> None:
+        """Have the conversation summed up, and commit the summary. Raises ModelError."""
+        means, run = self._means, self.transcript.run
+        assert run is not None
+        reply = await means.guard.ask(reservation.request, lambda _: None)
+        summary = summary_of(
+            text_of(reply),
+            self.transcript,
+            run,
+            label=label,
+            now=means.clock.now(),
+            redactor=means.redactor,
+            limits=means.limits,
+        )
+        self._steps.reservation = None
+        log.info("conversation %d is summed up to entry %d", self.id, summary.covers_to)
+        writes = [*means.guard.settle(reservation, reply.usage), conversations.add(summary)]
+        await self._steps.commit(writes, attrs.evolve(run, attempt=0, retries=0))
+        self.transcript.sum_up(summary)
 
     async def _reply(self, reply: ModelReply, reservation: Reservation, label: int) -> None:
         means, run, now = self._means, self.transcript.run, self._means.clock.now()
@@ -208,6 +238,8 @@ class Conversing:
             return
         longest = means.limits.unauthorized_longest_seconds if no_key else means.limits.retry_longest_seconds
         seconds = journal.pause_seconds(run.id, tries, error.retry_after_seconds, means.limits, longest)
+        if error.kind == "too_long":  # the next one will be shorter
+            seconds = 0.0
         waiting = attrs.evolve(
             run, state="waiting", retries=tries, retry_at=now + timedelta(seconds=seconds), reason=said
         )

@@ -86,12 +86,12 @@ class Guard:
         writes = spend.reserve(entry, day_limit=purse.day_limit, month_limit=purse.month_limit, now=now)
         return Reservation(request=request, entry=entry, writes=writes)
 
-    def extend(self, reservation: Reservation, request: ModelRequest) -> Reservation:
+    def extend(self, reservation: Reservation, request: ModelRequest, *, kind: str) -> Reservation:
         """The same reservation for a request that has grown since; `writes` charge the difference."""
-        purse = self._purse()
-        entry = attrs.evolve(reservation.entry, amount=max(self._worst(request), reservation.entry.amount))
+        purse, amount = self._purse(), max(self._worst(request), reservation.entry.amount)
+        entry = attrs.evolve(reservation.entry, amount=amount, kind=kind)
         self._reserved.add(request)
-        writes = spend.extend(reservation.entry, entry.amount, day_limit=purse.day_limit, month_limit=purse.month_limit)
+        writes = spend.extend(reservation.entry, entry, day_limit=purse.day_limit, month_limit=purse.month_limit)
         return Reservation(request=request, entry=entry, writes=writes)
 
     async def warm(self) -> None:

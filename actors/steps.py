@@ -25,10 +25,10 @@ from . import journal
 from .clock import Clock
 from .gate import Verdict
 from .live import Live
-from .request import build
 from .spend import Guard, Reservation
 from .store import Store
 from .transcript import Transcript
+from .window import TooLong, asking
 
 FAILED_CALL = "The run ended before this was finished; it may or may not have taken effect."
 
@@ -96,10 +96,22 @@ class Steps:
     async def commit_asking(
         self, writes: Iterable[Write], run: Run, *, opening: bool = False, bells: tuple[Bell, ...] = ()
     ) -> int:
-        """Commit a step together with the money for the request that follows; without it, the run waits."""
-        reservation, asking = self._reserve(run)
+        """Commit a step together with the money for the request that follows; without it, the run waits.
+
+        What is too long to be asked at all ends the run.
+        """
+        writes = list(writes)
         try:
-            no = await self.commit([*writes, *reservation.writes], asking, bells, opening=opening)
+            reservation, goes_on = self._reserve(run)
+        except TooLong as too_long:
+            if self.reservation is not None:
+                writes += self._means.guard.settle(self.reservation, Usage())
+            self.reservation, there = None, attrs.evolve(run, state="open", retry_at=None, reason=None)
+            no = await self.commit(writes, there, bells, opening=opening)
+            await self.end_early("failed", str(too_long))
+            return no
+        try:
+            no = await self.commit([*writes, *reservation.writes], goes_on, bells, opening=opening)
         except OverBudget as over:
             self.reservation = None
             tomorrow = journal.next_day(self._means.clock.now(), self._means.zone)
@@ -123,13 +135,17 @@ class Steps:
         made, effect = journal.done(call, outcome, now)
         self.transcript.add([reply])
         self.transcript.begin([made])
-        reservation, asking = self._reserve(run)
+        try:
+            reservation, goes_on = self._reserve(run)
+        except TooLong:
+            self.transcript.back_to(before)
+            return False
         money = means.guard.turn_over(answered, usage, reservation, now)
         if money is None:
             self.transcript.back_to(before)
             return False
         try:
-            no = await self.commit([*money, conversations.add(reply), effect, *outcome.writes], asking, outcome.bells)
+            no = await self.commit([*money, conversations.add(reply), effect, *outcome.writes], goes_on, outcome.bells)
         except (OverBudget, NotAsExpected, Duplicate):
             self.transcript.back_to(before)
             return False
@@ -163,18 +179,18 @@ class Steps:
         return replied.calls
 
     def _reserve(self, run: Run) -> tuple[Reservation, Run]:
-        """The money for the request that the transcript asks now, and the run as it stands then."""
+        """The money for the request that the transcript asks now, and the run as it stands then. Raises TooLong."""
         means, agent = self._means, self._agent()
-        request = build(self.transcript, agent, self.toolbox, agent.model or means.default_model, means.limits)
-        asking = attrs.evolve(run, state="open", retry_at=None, reason=None)
+        it = asking(self.transcript, run, agent, self.toolbox, agent.model or means.default_model, means.limits)
+        goes_on = attrs.evolve(run, state="open", retry_at=None, reason=None)
         if self.reservation is not None:
-            return means.guard.extend(self.reservation, request), asking
-        asking = attrs.evolve(asking, asked=run.asked + 1)
+            return means.guard.extend(self.reservation, it.request, kind=it.kind), goes_on
+        goes_on = attrs.evolve(goes_on, asked=run.asked + 1)
         now = means.clock.now()
         reservation = means.guard.reserve(
-            request, run=run.id, asked=asking.asked, kind="turn", agent=agent.name, act=run.act, now=now
+            it.request, run=run.id, asked=goes_on.asked, kind=it.kind, agent=agent.name, act=run.act, now=now
         )
-        return reservation, asking
+        return reservation, goes_on
 
     async def end_early(self, state: str, reason: str, writes: Iterable[Write] = ()) -> None:
         """End the open run as "failed" or "stopped", with a result for every call that has none."""

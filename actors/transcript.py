@@ -51,6 +51,8 @@ class Transcript:
         self.last_seq = loaded.last_seq
         self.label = 0
         """The label of a request made now: the highest in it."""
+        self.refused_bytes: int | None = None
+        """The size of a request that the model found too long, if it did."""
         self._shown: list[_Shown] = []
         self._calls: dict[tuple[int, int], list[Call]] = {}
         for call in loaded.calls:
@@ -104,6 +106,24 @@ class Transcript:
         self._shown = [shown for shown in self._shown if shown.entry.seq >= seq]
         self._begin_anew()
 
+    def sum_up(self, summary: Entry) -> None:
+        """Put a committed summary in the place of what it covers."""
+        assert summary.covers_to is not None
+        kept = [shown for shown in self._shown if self._stays(shown.entry, summary)]
+        at = sum(shown.entry.seq <= summary.covers_to for shown in kept)
+        self._shown = kept
+        self._append(summary)
+        self._shown.insert(at, self._shown.pop())
+        self.last_seq = summary.seq
+        self._begin_anew()
+
+    def _stays(self, entry: Entry, summary: Entry) -> bool:
+        assert summary.covers_to is not None
+        if entry.kind == "summary":
+            return False
+        kept = summary.keeps_from is not None and entry.seq >= summary.keeps_from and self.was_said(entry)
+        return entry.seq > summary.covers_to or kept
+
     def _begin_anew(self) -> None:
         """Reckon from all that is shown what is kept up from then on, so that no turn goes through the history again.
 
@@ -133,6 +153,36 @@ class Transcript:
     def last(self) -> Entry | None:
         """The newest entry that a request made now would hold."""
         return self._shown[-1].entry if self._shown else None
+
+    # -- how long it is
+
+    def parts(self) -> list[tuple[Entry, int]]:
+        """The entries of a request made now in their order, each with its size in bytes, its calls' results included.
+
+        Every call must have a result.
+        """
+        return [
+            (
+                shown.entry,
+                shown.size_bytes + sum(len((call.result or "").encode()) for call in self._calls_of(shown.entry)),
+            )
+            for shown in self._shown
+        ]
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of its messages, as they were when they were asked for last."""
+        return self._asked_bytes
+
+    @property
+    def covered_to(self) -> int:
+        """Up to which seq a summary stands for what was, 0 if there is none."""
+        return next((shown.entry.covers_to or 0 for shown in self._shown if shown.entry.kind == "summary"), 0)
+
+    def was_said(self, entry: Entry) -> bool:
+        """Whether somebody whom the agent answers said it: the owner; where he has no part in it, whoever asked."""
+        asked = entry.source == "owner" or (entry.source == "outside" and self.conversation.kind != "home")
+        return entry.kind == "message" and asked
 
     # -- what the gate asks
 
@@ -186,7 +236,7 @@ class Transcript:
         """Which texts from outside with a label above a number a request made now holds: what, whence and when."""
         for shown in self._shown:
             entry = shown.entry
-            if entry.source == "outside" and entry.label > above:
+            if (entry.source == "outside" or entry.kind == "summary") and entry.label > above:
                 yield from _sources([block["text"] for block in shown.message["content"]], entry.at)
             for call in self._calls_of(entry):
                 if call.label > above and call.result is not None and call.finished_at is not None:

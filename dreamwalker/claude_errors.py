@@ -24,10 +24,9 @@ WORDS: dict[ErrorKind, str] = {
     "failed": "The model failed.",
     "unauthorized": "The model does not accept the key.",
     "refused": "The model refused the request.",
+    "too_long": "The request is too long for the model.",
 }
 
-
-TOO_LONG = "This conversation is too long for the model. Begin it afresh (/new); all that was said is kept."
 _TOO_LONG = re.compile("(prompt|input|request).{0,40} too (long|large)|context (length|limit|window)", re.IGNORECASE)
 """How servers word that a request holds more than the model can read."""
 
@@ -63,22 +62,22 @@ def from_sdk(error: Exception, *, usage: Usage, api_key: str) -> ModelError | No
 
 
 def _from_status(status: int, headers: Mapping[str, str], said: object, *, api_key: str) -> ModelError:
-    kind = _kind(status)
     words = said_by_server(said, api_key=api_key)
+    kind = _kind(status, words)
     retry_after = retry_after_seconds(headers.get("retry-after"), headers.get("date"))
     message = f"{WORDS[kind]} It said: {words}" if words else f"{WORDS[kind]} (HTTP {status})"
-    if status == 413 or (kind == "refused" and _TOO_LONG.search(words)):
-        message = f"{TOO_LONG} It said: {words}" if words else TOO_LONG
     usage = Usage() if status in MAYBE_BILLED else None
     return ModelError(kind, message, retry_after_seconds=retry_after, status=status, usage=usage)
 
 
-def _kind(status: int) -> ErrorKind:
+def _kind(status: int, words: str) -> ErrorKind:
     if status in (429, 529):
         return "busy"
     if status in (401, 403):
         return "unauthorized"
-    return "failed" if status >= 500 or status == 408 else "refused"
+    if status >= 500 or status == 408:
+        return "failed"
+    return "too_long" if status == 413 or _TOO_LONG.search(words) else "refused"
 
 
 def retry_after_seconds(value: str | None, date: str | None) -> float | None:

@@ -46,10 +46,22 @@ class Loaded:
     last_seq: int
 
 
-_ENTRIES = f"SELECT {Entry.columns()} FROM entries WHERE conversation = ? AND seq >= ? ORDER BY seq"
+# The newest summary, above it what it lets stay of what was said, below it what it does not cover.
+_ENTRIES = f"""
+WITH summary AS (
+    SELECT seq, covers_to, keeps_from FROM entries WHERE conversation = ? AND seq >= ? AND kind = 'summary'
+    ORDER BY seq DESC LIMIT 1)
+SELECT {Entry.columns()} FROM entries WHERE conversation = ?
+    AND seq >= COALESCE((SELECT COALESCE(keeps_from, covers_to + 1) FROM summary), ?)
+    AND (kind <> 'summary' OR seq = (SELECT seq FROM summary))
+    AND (seq > COALESCE((SELECT covers_to FROM summary), 0)
+         OR kind = 'message' AND (source = 'owner' OR source = 'outside' AND ? <> 'home'))
+ORDER BY COALESCE(covers_to * 2 + 1, seq * 2)
+"""
 _CALLS = f"""
-SELECT {Call.columns()} FROM calls WHERE conversation = ? AND run IN
-    (SELECT run FROM entries WHERE conversation = ? AND seq >= ? AND turn IS NOT NULL)
+SELECT {Call.columns()} FROM calls WHERE conversation = ? AND run IN (
+    SELECT run FROM entries WHERE conversation = ? AND seq >= ? AND turn IS NOT NULL
+    UNION SELECT id FROM runs WHERE conversation = ? AND state IN ('open', 'waiting'))
 ORDER BY run, turn, position
 """
 _OPEN_RUN = f"SELECT {Run.columns()} FROM runs WHERE conversation = ? AND state IN ('open', 'waiting')"
@@ -67,11 +79,16 @@ class Load(Read[Loaded]):
         if head is None:
             raise LookupError(f"no conversation {self.id}")
         conversation = Conversation.of(head)
-        since = conversation.fresh_from
-        entries = tuple(Entry.of(row) for row in await reader.all(_ENTRIES, self.id, since))
-        calls = tuple(Call.of(row) for row in await reader.all(_CALLS, self.id, self.id, since)) if entries else ()
+        since, kind = conversation.fresh_from, conversation.kind
+        entries = tuple(Entry.of(row) for row in await reader.all(_ENTRIES, self.id, since, self.id, since, kind))
+        since = max((entry.covers_to + 1 for entry in entries if entry.covers_to is not None), default=since)
+        calls: tuple[Call, ...] = ()
+        if entries:
+            calls = tuple(Call.of(row) for row in await reader.all(_CALLS, self.id, self.id, since, self.id))
         run = await reader.get(_OPEN_RUN, self.id)
-        last = entries[-1].seq if entries else (await reader.get(_LAST_SEQ, self.id) or {})["seq"]
+        last = max((entry.seq for entry in entries), default=0)
+        if not entries:
+            last = (await reader.get(_LAST_SEQ, self.id) or {})["seq"]
         return Loaded(
             conversation=conversation,
             entries=entries,
@@ -82,8 +99,9 @@ class Load(Read[Loaded]):
 
 
 _ADD = """
-INSERT INTO entries (conversation, seq, run, turn, kind, source, shown, label, message, covers_to, cut, at, seen_no, no)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
+INSERT INTO entries (conversation, seq, run, turn, kind, source, shown, label, message, covers_to, keeps_from, cut, at,
+                     seen_no, no)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, :no)
 """
 
 
@@ -93,7 +111,7 @@ def add(entry: Entry) -> Write:
         _ADD,
         (
             entry.conversation, entry.seq, entry.run, entry.turn, entry.kind, entry.source, entry.shown,
-            entry.label, entry.message, entry.covers_to, entry.cut, entry.at, entry.seen_no,
+            entry.label, entry.message, entry.covers_to, entry.keeps_from, entry.cut, entry.at, entry.seen_no,
         ),
         what="add an entry",
     )  # fmt: skip

@@ -121,7 +121,8 @@ class Run(_Record):
 class Entry(_Record):
     """One message of the transcript as the model sees it; `shown` is the JSON text of its content blocks.
 
-    `seen_no`: of the owner's own words, the newest commit that he had seen when he wrote them.
+    `seen_no`: of the owner's own words, the newest commit that he had seen when he wrote them. `covers_to`,
+    `keeps_from`: of a summary, what it stands for; see `migrations/0009_years.sql`.
     """
 
     conversation: int
@@ -138,6 +139,7 @@ class Entry(_Record):
     at: datetime
     no: int
     seen_no: int | None = None
+    keeps_from: int | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -62,16 +62,16 @@ def _charge(period: str, amount: int, limit: int, what: str) -> Write:
     return Write(_CHARGE, (period, amount, amount, limit, period, limit), code="DW003", what=what)
 
 
-_EXTEND = "UPDATE spend SET reserved = ?, no = :no WHERE run = ? AND asked = ? AND cost IS NULL"
+_EXTEND = "UPDATE spend SET reserved = ?, kind = ?, no = :no WHERE run = ? AND asked = ? AND cost IS NULL"
 
 
-def extend(it: Reserved, amount: int, *, day_limit: int, month_limit: int) -> tuple[Write, ...]:
-    """Raise an open reservation to `amount`. Raises OverBudget if the difference does not fit."""
-    more = amount - it.amount
+def extend(it: Reserved, to: Reserved, *, day_limit: int, month_limit: int) -> tuple[Write, ...]:
+    """Put the amount and kind of another in the place of an open reservation's own. Raises OverBudget."""
+    more = to.amount - it.amount
     return (
         _charge(it.day, more, day_limit, DAY),
         _charge(it.month, more, month_limit, MONTH),
-        Write(_EXTEND, (amount, it.run, it.asked), what="extend the reservation"),
+        Write(_EXTEND, (to.amount, to.kind, it.run, it.asked), what="extend the reservation"),
     )
 
 

@@ -180,6 +180,18 @@ class Limits:
     # -- the model
     prompt_tokens: int = 200_000
     """What the platform's gateway admits as input."""
+    bytes_per_token: int = 3
+    """So many bytes of a request count as one token. English has more to a token, Chinese and Russian about as many."""
+    compact_at_tokens: int = 150_000
+    """A conversation that has become longer is summed up before the model is asked again."""
+    recent_tokens: int = 20_000
+    """So much of its end stays as it is then."""
+    words_tokens: int = 10_000
+    """So much of what was said to the agent before that stays word for word."""
+    summary_tokens: int = 4_096
+    """max_tokens of a request for a summary."""
+    summary_characters: int = 40_000
+    """One summary; what is longer is cut, and says so."""
     silence_seconds: float = 60.0
     """A stream that says nothing for so long is cut and counts as lost."""
 

@@ -16,7 +16,7 @@ StopReason = Literal[
     "end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "model_context_window_exceeded"
 ]
 
-ErrorKind = Literal["busy", "failed", "cut", "silent", "unreachable", "unauthorized", "refused", "empty"]
+ErrorKind = Literal["busy", "failed", "cut", "silent", "unreachable", "unauthorized", "refused", "too_long", "empty"]
 
 
 @attrs.frozen(kw_only=True)
@@ -95,9 +95,10 @@ class ModelError(Exception):
 
     `kind`: "busy" (429, 529), "failed" (5xx, 408, an error event, an answer nobody can read), "cut" (the stream
     broke off), "silent" (no byte for the limit), "unreachable" (no connection), "unauthorized" (401, 403, no
-    credentials yet), "refused" (any other 4xx, or the model declined without a word), "empty" (an answer with
-    nothing in it). `retry_after_seconds` is what the server asked for, if it did. `usage` is None when surely nothing
-    is billed, else what had been reported until then: less than the bill, but for "empty" and "refused" all of it.
+    credentials yet), "too_long" (more than the model can read), "refused" (any other 4xx, or the model declined
+    without a word), "empty" (an answer with nothing in it). `retry_after_seconds` is what the server asked for, if it
+    did. `usage` is None when surely nothing is billed, else what had been reported until then: less than the bill, but
+    for "empty" and "refused" all of it.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class ModelError(Exception):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same request may succeed later. A refused one never will."""
+        """Whether it is worth another try, of a request that is too long with a shorter one. A refused one never is."""
         return self.kind != "refused"
 
 

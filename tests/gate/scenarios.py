@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from types import ModuleType
 
-from tests.gate import agents, fresh, private, questions
+from tests.gate import agents, fresh, long, private, questions
 from tests.gate.world import Stage
 
 Scenario = Callable[[Stage], Awaitable[None]]
@@ -18,4 +18,4 @@ def _scenarios(module: ModuleType) -> dict[str, Scenario]:
     return {name: f for name, f in functions if f.__module__ == module.__name__ and not name.startswith("_")}
 
 
-SCENARIOS = _scenarios(agents) | _scenarios(fresh) | _scenarios(private) | _scenarios(questions)
+SCENARIOS = _scenarios(agents) | _scenarios(fresh) | _scenarios(long) | _scenarios(private) | _scenarios(questions)

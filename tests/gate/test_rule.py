@@ -9,13 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.transcript import Transcript
+from actors.window import summary_of, to_cover
 from storage.conversations import Loaded
-from storage.records import Conversation, Entry
+from storage.records import Conversation, Entry, Run
 from storage.text import dumps
 from tests.hand_clock import HandClock
+from tools.limits import Limits
+from tools.redact import Redactor
 from tools.taint import Held, Mode, Rule, gate, join, seen
 
 NOW = HandClock().now()
+RUN = Run(
+    id=9, conversation=1, act="message:1", hops=0, asked_by=None, state="open", turn=0, attempt=0, retries=0, asked=0,
+    retry_at=None, reason=None, opened_at=NOW, closed_at=None, no=1,
+)  # fmt: skip
 DEFAULT, STRICT = Mode.SINCE_MESSAGE, Mode.STRICT
 FRESH = Held(rule=Rule.FRESH)
 
@@ -171,6 +178,28 @@ def test_a_summary_in_the_place_of_older_entries_changes_no_answer(events: list[
     label = join(each.label for each in made[:covered])
     summary = entry(covered, "house", label, None, "summary")
     assert held(loaded([summary, *made[covered:]]), mode) == held(loaded(made), mode)
+
+
+@given(EVENTS, EVENTS, st.integers(0, 200), st.integers(0, 200), st.sampled_from(Mode))
+def test_summing_up_makes_nothing_cleaner_and_asks_no_less(
+    before: list[Any], after: list[Any], recent: int, words: int, mode: Mode
+) -> None:
+    made = entries_of([*before, *after])
+    whole, summed = loaded(made[: len(before)]), loaded(made[: len(before)])
+    limits = Limits(bytes_per_token=1, recent_tokens=recent, words_tokens=words)
+    cover = to_cover(summed, RUN, limits)
+    if cover is None:
+        return
+    summary = summary_of("a summary", summed, RUN, label=summed.label, now=NOW, redactor=Redactor({}), limits=limits)
+    summed.sum_up(summary)
+    later = [attrs.evolve(entry, seq=entry.seq + 1) for entry in made[len(before) :]]
+    whole.add(made[len(before) :])
+    summed.add(later)
+    assert summed.label == whole.label
+    if held(whole, mode) is not None:
+        assert held(summed, mode) is not None
+    if summed.newest_owner_text:
+        assert summed.newest_owner_text == whole.newest_owner_text and summed.seen_no == whole.seen_no
 
 
 @given(EVENTS)

@@ -43,12 +43,12 @@ async def claude(api: MessagesApi) -> AsyncIterator[Claude]:
 @pytest.mark.parametrize(
     ("answered", "kind", "retryable"),
     [
-        (fail(400, "prompt is too long"), "refused", False),
+        (fail(400, "prompt is too long"), "too_long", True),
         (fail(401, "invalid x-api-key"), "unauthorized", True),
         (fail(403, "no permission"), "unauthorized", True),
         (fail(404, "model: nope"), "refused", False),
         (fail(408, "timeout"), "failed", True),
-        (fail(413, "too large"), "refused", False),
+        (fail(413, "too large"), "too_long", True),
         (fail(429, "rate limit"), "busy", True),
         (fail(500, "internal"), "failed", True),
         (fail(529, "Overloaded"), "busy", True),
@@ -93,11 +93,13 @@ async def test_retry_after_is_heeded_in_seconds_and_as_a_date(api: MessagesApi, 
         fail(413, "Request exceeds the maximum size"),
     ],
 )
-async def test_a_conversation_that_is_too_long_says_what_to_do(api: MessagesApi, claude: Claude, answered: Any) -> None:
+async def test_a_request_that_is_too_long_is_told_apart_from_a_bad_one(
+    api: MessagesApi, claude: Claude, answered: Any
+) -> None:
     api.script(answered)
     error = await failed(claude)
-    assert str(error).startswith("This conversation is too long for the model. Begin it afresh (/new)")
-    assert not error.retryable
+    assert error.kind == "too_long" and str(error).startswith("The request is too long for the model. It said: ")
+    assert error.retryable, "a shorter one may do"
 
 
 @pytest.mark.parametrize(
