@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from actors.window import SUM_UP
 from dreamwalker.practice_memory import Wish
 from dreamwalker.practice_reports import CANNOT_SEARCH, pass_on, report, unframed
 from dreamwalker.practice_rules import understand
@@ -26,6 +27,8 @@ OUTSIDE = "⟦"
 AGENT = "⟦Another agent's message"
 ASKED_BY_AGENT = "another agent has written to you"
 """What the house says in a conversation in which an agent answers another."""
+SUMMED_UP = "This was said until then:"
+SUMMARY_CHARACTERS, LINE_CHARACTERS = 4_000, 200
 FRESH_LINE = "(a new context begins here)"
 """The house's own line where a conversation begins anew."""
 UNDERSTOOD_CHARACTERS = 2000
@@ -97,6 +100,8 @@ def turn(request: Json) -> Turn:
     messages: list[Json] = request["messages"]
     if any(str(tool.get("type", "")).startswith("web_search_") for tool in request.get("tools") or []):
         return Turn(text=CANNOT_SEARCH)
+    if _text_of(messages[-1]).startswith(SUM_UP):
+        return Turn(text=_summary(messages))
     tools = {tool["name"]: tool for tool in request.get("tools") or [] if "input_schema" in tool}
     last = max((i for i, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
     heard = _heard(messages[last + 1 :])
@@ -146,12 +151,34 @@ def blocks_of(message: Json) -> list[Json]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
+def _text_of(message: Json) -> str:
+    return "\n".join(block.get("text", "") for block in blocks_of(message)).strip()
+
+
+def _summary(messages: list[Json]) -> str:
+    """What was said, a line each, the newest of it as far as there is room."""
+    lines: list[str] = []
+    for message in messages[:-1]:
+        text = _text_of(message)
+        if SUMMED_UP in text:
+            lines = [line for line in text.partition(SUMMED_UP)[2].splitlines() if line.startswith("- ")]
+        elif message["role"] == "user":
+            lines += [f"- You: {short(said, LINE_CHARACTERS)}" for said in _heard([message]).owner]
+        elif said := text.removesuffix(SIGNATURE).strip():
+            lines.append(f"- I: {short(said, LINE_CHARACTERS)}")
+    room = SUMMARY_CHARACTERS
+    kept = [line for line in reversed(lines) if (room := room - len(line)) > 0]
+    return "\n".join([SUMMED_UP, *reversed(kept)])
+
+
 def _heard(messages: list[Json]) -> _Heard:
     heard = _Heard()
     for message in messages:
         for block in blocks_of(message):
             text = block.get("text", "").strip()
-            if block["type"] == "tool_result":
+            if SUMMED_UP in text and text.startswith(OUTSIDE):  # what stands above it was heard before
+                heard = _Heard()
+            elif block["type"] == "tool_result":
                 heard.results.append(block)
             elif match := TIME_LINE.match(text):
                 heard.now, heard.zone = _time(match), match[3]

@@ -113,7 +113,7 @@ def add(entry: Entry) -> Write:
             entry.conversation, entry.seq, entry.run, entry.turn, entry.kind, entry.source, entry.shown,
             entry.label, entry.message, entry.covers_to, entry.keeps_from, entry.cut, entry.at, entry.seen_no,
         ),
-        what="add an entry",
+        what="add the summary" if entry.kind == "summary" else "add an entry",
     )  # fmt: skip
 
 

@@ -50,6 +50,7 @@ def draw(seed: int, *, real: bool = False, strike: Blow | None = None) -> Schedu
         blows=struck,
         watched=chance.random() < 0.3,
         stops_in_the_end=chance.random() < 0.5,
+        limits={name: value for feature in there for name, value in feature.limits.items()},
         decides_soon=chance.random() < 0.5 and not any(isinstance(act, Answer) for act in all_acts),
     )
 

@@ -119,7 +119,7 @@ class Theatre:
         self.api.forget()
         self.ntfy.forget()
         async with trio.open_nursery() as nursery:
-            stage = self.stage(schedule, limits, nursery)
+            stage = self.stage(schedule, attrs.evolve(limits, **schedule.limits), nursery)
             with Listening(stage):
                 await _course(stage)
             nursery.cancel_scope.cancel()

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from actors.window import SUM_UP
 from tests.simulate.injections import INJECTIONS
 from tests.simulate.model import asker_of
 from tests.simulate.outsider import Row
@@ -177,22 +178,28 @@ def _calls(story: Story) -> Iterator[str]:
 
 
 def _requests(story: Story) -> Iterator[str]:
-    """The provider took every request for a good one; and each begins with all that the one before it said."""
+    """The provider took every request for a good one; and each begins with all that the one before it said.
+
+    But where a conversation begins afresh, or is summed up.
+    """
     for asked in story.asked:
         if asked.refused is not None:
             yield f"the provider refused a request: {asked.refused}"
     last: dict[str, list[str]] = {}
-    fresh = sum(message["kind"] == "fresh" for message in story.tables["messages"])
+    anew = sum(message["kind"] == "fresh" for message in story.tables["messages"])
+    anew += sum(entry["kind"] == "summary" for entry in story.entries)
     hired = len(story.tables["agents"]) > 1
     for asked in story.asked:
         if asked.json is None or asked.refused is not None:
             continue
         shown = [*_bare(asked.json)][1 if hired else 0 :]  # the tools are others once there are others
+        if SUM_UP in shown[-1]:
+            del shown[-1]
         which = "home" if asker_of(asked.json) == "home" else _task(asked.json)
         before = last.get(which, [])
         if shown[: len(before)] != before:
-            fresh -= 1
-            if fresh < 0:
+            anew -= 1
+            if anew < 0:
                 at = next(i for i, (a, b) in enumerate(zip(shown + [""] * len(before), before)) if a != b)
                 now = shown[at] if at < len(shown) else ""
                 same = next((i for i, (a, b) in enumerate(zip(before[at], now)) if a != b), len(now))
@@ -227,12 +234,14 @@ def _bare(request: dict[str, Any]) -> Iterator[str]:
 def _attempts(story: Story) -> Iterator[str]:
     """Whoever takes up an open run commits that first; a run that does not get on ends after three times.
 
-    Getting on (a reply, a call's result, a decision of the owner's) wipes the count out; and so does a reply the count
-    of tries in vain, which nothing else touches but one more of them. A run that only waits for workers does not try
-    to get on, so taking it up is not counted.
+    Getting on (a reply, a summary, a call's result, a decision of the owner's) wipes the count out; and so do the first
+    two with the count of tries in vain, which nothing else touches but one more of them. A run that only waits for
+    workers does not try to get on, so taking it up is not counted.
     """
     holders = {lease["xid"]: lease["holder"] for lease in story.leases}
     got_on = {write["xid"] for write in story.writes if write["tab"] == "calls" and write["fact"]["result"] is not None}
+    summed_up = {w["xid"] for w in story.writes if w["tab"] == "entries" and w["fact"]["kind"] == "summary"}
+    got_on |= summed_up
     decided = {w["xid"] for w in story.writes if w["tab"] == "questions" and w["fact"]["state"] != "open"}
     last: dict[int, tuple[str, dict[str, Any]]] = {}
     for write, begun in _with_begun(story):
@@ -258,7 +267,12 @@ def _attempts(story: Story) -> Iterator[str]:
                 yield f"{name} got on and still counts {run['attempt']} times that it was taken up"
         elif run["attempt"] < before["attempt"]:
             yield f"{name} did not get on and counts {run['attempt']} after {before['attempt']} times"
-        if run["turn"] == before["turn"] and not before["retries"] <= run["retries"] <= before["retries"] + 1:
+        anew = write["xid"] in summed_up and run["retries"] == 0
+        if (
+            run["turn"] == before["turn"]
+            and not anew
+            and not before["retries"] <= run["retries"] <= before["retries"] + 1
+        ):
             yield f"{name} counts {run['retries']} tries after {before['retries']}"
         if before["state"] == "open" and _waits_for_the_model(run) and run["retries"] == before["retries"]:
             yield f"{name} waits to ask the model again, and counts no try"

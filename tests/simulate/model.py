@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import attrs
 
+from actors.window import SUM_UP
 from tests.messages_api import Answer, Gate, use
 from tests.messages_api.replies import Piece, Text, Use
 from tools.jobs import NOTHING
@@ -23,6 +24,7 @@ ANSWERED = re.compile(r"Answer to #m(\d+)#\.")
 KEY = re.compile(r"m(\d+)\.(\d+)\.(\d+)")
 WORKED_ON = re.compile(r"#m(\d+)\.(\d+)#")
 SERIAL = re.compile(r"\A\[(\d+)\]")
+SUMMED_UP, STILL_TO_DO = "This is still to be done:", re.compile(r"<(\d+):(\d+)>")
 SILENT = "Nobody is to be disturbed."
 """What a job's task says whose runs have nothing to report."""
 HANDS_ON = "Have it looked up."
@@ -93,6 +95,8 @@ class Turn:
 
 def honest(request: Json, plans: Mapping[int, Rounds], serial: int) -> Turn:
     """The next turn that the plan asks for, by the history in the request."""
+    if SUM_UP in json.dumps(request["messages"][-1]):
+        return attrs.evolve(_sum_up(request["messages"], serial), asker=asker_of(request))
     match asker_of(request):
         case "worker":
             return _work(request["messages"], serial)
@@ -122,6 +126,8 @@ def _pending(messages: list[Json]) -> dict[int, int]:
         calls = message["role"] == "assistant" and any(block["type"] == "tool_use" for block in message["content"])
         for block in message["content"]:
             match block:
+                case {"type": "text", "text": text} if message["role"] == "user" and SUMMED_UP in text:
+                    pending = {int(mark): int(done) for mark, done in STILL_TO_DO.findall(text)}
                 case {"type": "text", "text": text} if message["role"] == "user":
                     pending.update({int(mark): 0 for mark in MARK.findall(text)})
                 case {"type": "text", "text": text}:
@@ -133,6 +139,17 @@ def _pending(messages: list[Json]) -> dict[int, int]:
                     for mark, round_, _ in KEY.findall(str(arguments)):
                         done(int(mark), int(round_))
     return pending
+
+
+def _sum_up(messages: list[Json], serial: int) -> Turn:
+    """What of a history it takes to go on: what is still to be answered, and the newest numbers of things."""
+    there = " ".join(f"<{mark}:{done}>" for mark, done in _pending(messages).items())
+    named = " ".join(
+        f"{kind} {found[-1]}"
+        for kind in ("reminder", "job")
+        if (found := re.findall(rf"\b{kind} (\d+)", json.dumps(messages)))
+    )
+    return Turn(serial=serial, text=f"[{serial}] {SUMMED_UP} {there} {named}".strip())
 
 
 def _named(call: Called, messages: list[Json]) -> Called:

@@ -51,6 +51,8 @@ class Schedule:
     stops_in_the_end: bool
     real: bool = False
     """Whether real processes play it, whose clock nobody can move."""
+    limits: Mapping[str, int] = attrs.Factory(dict)
+    """Limits of the product that are others than usual."""
     decides_soon: bool
     """Whether the owner decides what he is asked as soon as all else is quiet, or only in the end."""
 

@@ -22,6 +22,7 @@ COMPOSED = (
     ("begin the call", "reply with calls"),
     ("start fresh", "start fresh"),
     ("place the message", "place"),
+    ("add the summary", "sum up"),
     ("add an entry", "reply"),
     ("settle the reservation", "settle"),
     ("reserve", "reserve"),

@@ -15,6 +15,7 @@ from tests.simulate.features.notes import NOTES
 from tests.simulate.features.pushes import PUSHES
 from tests.simulate.features.questions import QUESTIONS
 from tests.simulate.features.reminders import REMINDERS
+from tests.simulate.features.summaries import SUMMARIES
 
 FEATURES: tuple[Feature, ...] = (
     ANSWERS,
@@ -27,6 +28,7 @@ FEATURES: tuple[Feature, ...] = (
     PUSHES,
     DELEGATES,
     MESSAGES,
+    SUMMARIES,
 )
 
 __all__ = ["FEATURES", "Feature"]

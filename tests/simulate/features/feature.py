@@ -1,7 +1,7 @@
 """What a feature is to the simulation."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 
@@ -24,7 +24,8 @@ class Feature:
     `judge` says in words what is wrong with a story. `outside`: its calls need the fast variant's tools.
     `operations` names requests to the database that injections are aimed at. `share`: how many of all schedules it
     takes part in, besides those that are aimed at it. `left`: a query for what is still to come by itself, how many
-    (`count`) and when the first is due (`at`; None: now); $1 is the present.
+    (`count`) and when the first is due (`at`; None: now); $1 is the present. `limits`: those of the product that are
+    others in its schedules.
     """
 
     name: str
@@ -35,3 +36,4 @@ class Feature:
     operations: tuple[str, ...] = ()
     share: float = 1.0
     left: str = ""
+    limits: Mapping[str, int] = attrs.Factory(dict)
