@@ -185,7 +185,8 @@ def _requests(story: Story) -> Iterator[str]:
     for asked in story.asked:
         if asked.refused is not None:
             yield f"the provider refused a request: {asked.refused}"
-    last: dict[str, list[str]] = {}
+    newest: dict[str, list[str]] = {}
+    last: dict[tuple[str, str], list[str]] = {}
     anew = sum(message["kind"] == "fresh" for message in story.tables["messages"])
     anew += sum(entry["kind"] == "summary" for entry in story.entries)
     hired = len(story.tables["agents"]) > 1
@@ -196,8 +197,9 @@ def _requests(story: Story) -> Iterator[str]:
         if SUM_UP in shown[-1]:
             del shown[-1]
         which = "home" if asker_of(asked.json) == "home" else _task(asked.json)
-        before = last.get(which, [])
-        if shown[: len(before)] != before:
+        before = newest.get(which, [])
+        own = last.get((asked.key, which), before)  # one that was taken over from goes on where it was
+        if before != shown[: len(before)] and own != shown[: len(own)]:
             anew -= 1
             if anew < 0:
                 at = next(i for i, (a, b) in enumerate(zip(shown + [""] * len(before), before)) if a != b)
@@ -205,7 +207,7 @@ def _requests(story: Story) -> Iterator[str]:
                 same = next((i for i, (a, b) in enumerate(zip(before[at], now)) if a != b), len(now))
                 was, now = before[at][max(same - 40, 0) : same + 160], now[max(same - 40, 0) : same + 160]
                 yield f"a request does not go on where the one before it ended, at part {at}: {was!r} became {now!r}"
-        last[which] = shown
+        newest[which] = last[asked.key, which] = shown
 
 
 def _task(request: dict[str, Any]) -> str:
