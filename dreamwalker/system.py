@@ -6,11 +6,11 @@ that has lost the lease takes it again only when it is free, and until then open
 
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -20,7 +20,7 @@ from actors.supervisor import unwrap
 from netlify.client import Netlify
 from netlify.gateway import Visit
 from storage import lease, migrate
-from storage.connection import Options, visit
+from storage.connection import Options, in_trio, visit
 from storage.embedded import Embedded
 from storage.errors import LeaseHeld, LeaseLost, StoreClosed, Unavailable
 from storage.waking import Found
@@ -39,6 +39,9 @@ from .shared import Shared
 from .turn import Turn
 from .visits import Visits
 from .web.open_web import OpenWeb
+
+if TYPE_CHECKING:
+    from storage.archive import Archive, Tell
 
 log = logging.getLogger("dreamwalker.system")
 
@@ -235,6 +238,20 @@ class System:
         for name in names:
             log.info("applied migration %s", name)
         return names
+
+    async def export(self, take: Callable[[bytes], Awaitable[None]], *, secrets: bool = False) -> None:
+        """Write the archive of all there is now, piece by piece, while others write. Raises StorageError."""
+        from storage import archive
+
+        now = self.clock.now()
+        await visit(await self._options(), lambda raw: archive.export(raw, in_trio(take), now=now, secrets=secrets))
+
+    async def load(self, lines: Iterable[bytes], tell: "Tell") -> "Archive":
+        """Bring an archive into the database, which must hold nothing. Raises StorageError."""
+        from storage import archive
+
+        migrations = migrate.read_migrations(MIGRATIONS)
+        return await visit(await self._options(), lambda raw: archive.load(raw, lines, migrations, tell))
 
     async def _is_free(self) -> bool:
         return await visit(await self._options(), lease.is_free)

@@ -356,6 +356,12 @@ async def visit(options: Options, work: Callable[[Any], Awaitable[T]]) -> T:
         return value
 
 
+def in_trio(function: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]]:
+    """A function of trio's world, to be awaited by what `visit` runs."""
+    called: Callable[..., Awaitable[T]] = trio_asyncio.trio_as_aio(function)
+    return called
+
+
 def _now() -> float:
     return asyncio.get_running_loop().time()
 

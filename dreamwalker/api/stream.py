@@ -175,7 +175,7 @@ class LiveStream:
             headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_leave_with_client, receive, nursery.cancel_scope)
+                nursery.start_soon(leave_with_client, receive, nursery.cancel_scope)
                 await self._show(Feed(self._house, self._conversation, self._start_no, over, emit), emit)
                 nursery.cancel_scope.cancel()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -195,7 +195,8 @@ class LiveStream:
         await self._doors.system.open()
 
 
-async def _leave_with_client(receive: Receive, scope: trio.CancelScope) -> None:
+async def leave_with_client(receive: Receive, scope: trio.CancelScope) -> None:
+    """Cancel the scope once the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()

@@ -91,6 +91,18 @@ class Api:
                     answer.read()
                 _wait_or_raise(answer, deadline)
 
+    def download(self, path: str, **query: str) -> Iterator[bytes]:
+        """The body of an answer as it comes. Raises Unreachable also when it breaks off, for it may be long."""
+        with self._reaching():
+            deadline = time.monotonic() + self.patience_seconds
+            while True:
+                with self._http.stream("GET", path, params=query) as answer:
+                    if answer.status_code == 200:
+                        yield from answer.iter_bytes()
+                        return
+                    answer.read()
+                _wait_or_raise(answer, deadline)
+
     def _ask(self, method: str, path: str, **options: Any) -> Json:
         deadline = time.monotonic() + self.patience_seconds
         while True:

@@ -5,6 +5,7 @@ One rule: a noun's module is imported when its noun is asked for.
 
 import gc
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import attrs
@@ -33,6 +34,9 @@ _NOUNS = {
     "spend": ("spend", "What it costs, and the limits."),
     "pushes": ("pushes", "What was sent to your phone."),
     "settings": ("settings", "Your zone, limits and pushes."),
+    "export": ("archive", "Everything that is remembered, as one file."),
+    "import": ("archive", "Bring such a file into an empty database."),
+    "backup": ("archive", "Write such a file now and let go of the oldest."),
     "serve": ("serve", "Run the server in this terminal."),
     "migrate": ("migrate", "Bring a database's schema up to date."),
     "doctor": ("doctor", "Check that everything is as it should be."),
@@ -57,7 +61,8 @@ class _Root(click.Group):
             return None
         gc.disable()  # what is imported stays: looking for garbage in it is a seventh of the start of `serve`
         try:
-            command: click.Command = getattr(import_module(f".{_NOUNS[cmd_name][0]}", __package__), cmd_name)
+            attribute = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+            command: click.Command = getattr(import_module(f".{_NOUNS[cmd_name][0]}", __package__), attribute)
         finally:
             gc.freeze()
             gc.enable()
