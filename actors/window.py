@@ -52,6 +52,10 @@ _LONGEST_CHARACTERS = (50_000, 20_000, 10_000, 5_000, 2_000, 1_000, 500, 200)
 """To what length the longest texts are cut where a conversation has to be read that does not fit."""
 
 
+_WHOLE = ("end_turn", "stop_sequence", "max_tokens")
+"""Why a model stops that has said what it had to say: else its text is no summary, but something before one."""
+
+
 class TooLong(Exception):
     """What has to be answered does not fit into a request, whatever is summed up. In the owner's words."""
 
@@ -173,7 +177,7 @@ def _cut_in(value: Any, longest_characters: int) -> Any:
 def text_of(reply: ModelReply) -> str:
     """The summary that a model wrote. Raises ModelError if it wrote none."""
     text = "\n".join(part for part in reply.blocks if isinstance(part, str)).strip()
-    if not text or reply.stop_reason == "refusal":
+    if not text or reply.stop_reason not in _WHOLE:
         why = "The model did not sum up this conversation, which has become too long. /new begins it afresh."
         raise ModelError("empty", why, usage=reply.usage)
     return text

@@ -7,7 +7,6 @@ from datetime import datetime
 
 import attrs
 
-from .conversations import pattern_lines
 from .operation import Read, Reader, Write
 from .records import Note, NoteVersion
 
@@ -76,12 +75,6 @@ WHERE n.agent = ? AND NOT n.removed
 """
 _BY_TITLE = _NOTE + " AND lower(n.title) = lower(?)"
 _LIST = _NOTE + " ORDER BY v.at DESC, n.id DESC LIMIT ?"
-_SEARCH = (
-    _NOTE
-    + """ AND (n.title || E'\\n' || v.text) ILIKE ALL (
-    SELECT '%' || word || '%' FROM regexp_split_to_table(?, E'\\n') AS word)
-ORDER BY v.at DESC, n.id DESC LIMIT ?"""
-)
 
 
 @attrs.frozen
@@ -105,19 +98,6 @@ class ListNotes(Read[tuple[Note, ...]]):
 
     async def read(self, reader: Reader) -> tuple[Note, ...]:
         return tuple(Note.of(row) for row in await reader.all(_LIST, self.agent, self.limit))
-
-
-@attrs.frozen
-class SearchNotes(Read[tuple[Note, ...]]):
-    """An agent's notes that hold every word in title or text, whatever the case, the newest first."""
-
-    agent: str
-    words: tuple[str, ...]
-    limit: int
-
-    async def read(self, reader: Reader) -> tuple[Note, ...]:
-        rows = await reader.all(_SEARCH, self.agent, pattern_lines(self.words), self.limit)
-        return tuple(Note.of(row) for row in rows)
 
 
 _VERSION_NOW = "SELECT version FROM notes WHERE agent = ? AND lower(title) = lower(?)"

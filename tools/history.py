@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from storage.conversations import Found, SearchHistory
+from storage.search import Found, SearchEntries, query_of
 from storage.text import loads
 
 from .contract import Arguments, Result, Tool, ToolContext, ToolFailed
@@ -19,14 +19,14 @@ _EXCERPT_CHARACTERS = 600
 class SearchHistoryArguments(Arguments, frozen=True):
     """Arguments of `search_history`."""
 
-    query: Annotated[str, Meta(description="Words that must all occur in one message or reply.")]
+    query: Annotated[str, Meta(description="Words, or beginnings of words, that one message or reply must all hold.")]
 
 
 async def _search(context: ToolContext, arguments: SearchHistoryArguments) -> Result:
-    words = tuple(arguments.query.split())
-    if not words:
-        raise ToolFailed("The query is empty.")
-    found = await context.ask(SearchHistory(context.agent, words, context.limits.search_results))
+    query = query_of(arguments.query)
+    if query is None:
+        raise ToolFailed("There is no word in the query.")
+    found = await context.ask(SearchEntries(query=query, limit=context.limits.search_results, home=context.agent))
     if not found:
         return Result(parts=(f"Nothing that was said holds all of: {arguments.query}",))
     return Result(parts=tuple(_shown(context, hit) for hit in found), label=max(hit.label for hit in found))

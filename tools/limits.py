@@ -52,6 +52,8 @@ class Limits:
     """One note: short enough that reading it is never cut."""
     search_results: int = 20
     """Hits of one search of notes or history."""
+    search_shown: int = 50
+    """Hits of one page when the owner searches."""
     quote_characters: int = 100_000
     """One quote or attachment of an owner message; what is longer is cut, and says so."""
 

@@ -7,9 +7,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from storage import notes
+from storage import notes, search
 from storage.answers import Target
 from storage.records import Note
+from storage.search import query_of
 
 from .contract import Arguments, Result, Tool, ToolContext, ToolFailed
 from .limits import Limits
@@ -34,7 +35,7 @@ class ReadNote(Arguments, frozen=True):
 class SearchNotes(Arguments, frozen=True):
     """Arguments of `search_notes`."""
 
-    query: Annotated[str, Meta(description="Words that must all occur in the title or the text.")]
+    query: Annotated[str, Meta(description="Words, or beginnings of words, that title and text must all hold.")]
 
 
 class ListNotes(Arguments, frozen=True):
@@ -84,10 +85,10 @@ async def _read(context: ToolContext, arguments: ReadNote) -> Result:
 
 
 async def _search(context: ToolContext, arguments: SearchNotes) -> Result:
-    words = tuple(arguments.query.split())
-    if not words:
-        raise ToolFailed("The query is empty.")
-    found = await context.ask(notes.SearchNotes(context.agent, words, context.limits.search_results))
+    query = query_of(arguments.query)
+    if query is None:
+        raise ToolFailed("There is no word in the query.")
+    found = await context.ask(search.SearchNotes(query=query, limit=context.limits.search_results, agent=context.agent))
     if not found:
         return Result(parts=(f"No note holds all of: {arguments.query}",))
     return _several(context, found)

@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from dreamwalker.house import House
-from storage import notes
+from storage import notes, records, search
 from storage.errors import Duplicate, NotAsExpected
 from storage.operation import Commit
 
@@ -44,6 +44,13 @@ class Note(Shown, frozen=True):
     label: int
     at: datetime
     no: views.No
+
+    @classmethod
+    def of(cls, row: records.Note) -> "Note":
+        """From its row."""
+        return cls(
+            id=row.id, title=row.title, version=row.version, text=row.text, label=row.label, at=row.at, no=row.no
+        )
 
 
 class Notes(Shown, frozen=True):
@@ -87,23 +94,12 @@ class NewVersion(Given, frozen=True):
 async def list_notes(asked: Asked[AgentPath, NotesQuery, Nothing]) -> Notes:
     house, name = await asked.house(), asked.path.name
     home_of(house, name)
-    limit, words = house.limits.page_entries, tuple(asked.query.query.split())
-    if words:
-        found = await house.store.ask(notes.SearchNotes(name, words, limit + 1))
+    limit, query = house.limits.page_entries, search.query_of(asked.query.query)
+    if query is not None:
+        found = await house.store.ask(search.SearchNotes(query=query, limit=limit + 1, agent=name))
     else:
         found = await house.store.ask(notes.ListNotes(name, limit + 1))
-    shown = tuple(
-        Note(
-            id=note.id,
-            title=note.title,
-            version=note.version,
-            text=note.text,
-            label=note.label,
-            at=note.at,
-            no=note.no,
-        )
-        for note in found[:limit]
-    )
+    shown = tuple(Note.of(note) for note in found[:limit])
     return Notes(notes=shown, more=len(found) > limit)
 
 

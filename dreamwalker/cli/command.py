@@ -31,6 +31,7 @@ _NOUNS = {
     "why": ("why", "Why something is as it is, and what led to it."),
     "notes": ("notes", "What is remembered for you."),
     "agents": ("agents", "Who works for you beside the main agent."),
+    "search": ("search", "Find what was said or noted, however long ago."),
     "spend": ("spend", "What it costs, and the limits."),
     "pushes": ("pushes", "What was sent to your phone."),
     "settings": ("settings", "Your zone, limits and pushes."),

@@ -102,6 +102,9 @@ async def test_every_route_answers_as_the_document_says(database_url: str) -> No
         await ask("POST", "/api/spend/raise", status=409, body={"period": "2026-11", "dollars": 1})
         await ask("POST", "/api/spend/reset", body={"period": "2026-11"})
         await ask("PATCH", "/api/settings", body={"zone": "Asia/Tokyo"})
+        found = await w.client.get("/api/search", params={"query": "keys"})
+        check(found.json(), answers("/api/search", "GET")["200"]["content"]["application/json"]["schema"])
+        asked.add(("GET", "/api/search"))
         archive = await w.client.get("/api/export")
         assert archive.headers["content-type"] == "application/x-ndjson" and "manifest" in archive.text.splitlines()[-1]
         asked.add(("GET", "/api/export"))

@@ -1,0 +1,100 @@
+"""Searching all that was ever said, in every conversation, and all notes.
+
+One rule: the newest come first, and a page says from where to go on.
+"""
+
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta
+
+from storage import search
+from storage.text import loads
+
+from . import notes, views
+from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown
+from .entries import PageLimit
+from .errors import Refused
+
+
+class SearchQuery(Given, frozen=True):
+    """Which words: a hit holds them all, each by its beginning. `agent`: only its home conversation and notes."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=1_000)]
+    agent: str | None = None
+    before: Annotated[int, Meta(ge=1, le=BIGINT_MAX)] | None = None
+    limit: PageLimit | None = None
+
+
+class Hit(Shown, frozen=True):
+    """An entry that was found. `kind` is that of its conversation; for the rest see Entry."""
+
+    agent: str
+    conversation: int
+    kind: str
+    seq: int
+    source: str
+    text: str
+    label: int
+    at: datetime
+    no: views.No
+
+
+class FoundNote(Shown, frozen=True):
+    """A note that was found, and whose it is."""
+
+    agent: str
+    note: notes.Note
+
+
+class Found(Shown, frozen=True):
+    """What was found, the newest first. `more`: there may be older entries, below `before` = the last one's `no`."""
+
+    entries: tuple[Hit, ...]
+    notes: tuple[FoundNote, ...]
+    more: bool
+
+
+async def find(asked: Asked[Nothing, SearchQuery, Nothing]) -> Found:
+    house, given = await asked.house(), asked.query
+    query = search.query_of(given.query)
+    if query is None:
+        raise Refused(422, "There is no word in the query.")
+    limit = min(given.limit or house.limits.search_shown, house.limits.page_entries)
+    entries = await house.store.ask(
+        search.SearchEntries(query=query, limit=limit, home=given.agent, before=given.before or BIGINT_MAX)
+    )
+    found = search.SearchNotes(query=query, limit=limit, agent=given.agent)
+    there = await house.store.ask(found) if given.before is None else ()
+    return Found(
+        entries=tuple(_hit(entry) for entry in entries),
+        notes=tuple(FoundNote(agent=note.agent, note=notes.Note.of(note)) for note in there),
+        more=len(entries) == limit,
+    )
+
+
+def _hit(entry: search.Found) -> Hit:
+    blocks = loads(entry.shown)
+    return Hit(
+        agent=entry.agent,
+        conversation=entry.conversation,
+        kind=entry.kind,
+        seq=entry.seq,
+        source=entry.source,
+        text=views.plain(blocks[1:] if entry.source == "owner" else blocks),
+        label=entry.label,
+        at=entry.at,
+        no=entry.no,
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        route="/api/search",
+        says="All that was said in every conversation, and all notes, that hold some words; the newest first.",
+        handle=find,
+        query=SearchQuery,
+        answer=Found,
+    ),
+)

@@ -1,0 +1,142 @@
+"""Searching what was said and noted, at whatever size.
+
+One rule: a hit holds every word of the query: a word by its beginning, in any case; a run of a script without spaces
+as it stands. The newest come first.
+
+A word that many entries hold is met soon among the newest of them, a rare one is looked up in the index; so a search
+takes about as long whatever is searched for. See `migrations/0009_years.sql` for what a word is.
+"""
+
+import re
+from datetime import datetime
+
+import attrs
+
+from .operation import Read, Reader, Row
+from .records import Note
+
+_BETWEEN = re.compile(
+    "[^a-zA-Z0-9\u00aa-\u1fff\u2c00-\u2fef\u3005-\u3007\u3040-\ufeff\uff10-\uffdc\U00010000-\U0010ffff]+"
+)
+_DENSE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+    "\uff66-\uff9f\U00020000-\U0003ffff"
+)
+_PARTS = re.compile(f"[{_DENSE}]+|[^{_DENSE}]+")
+_IS_DENSE = re.compile(f"[{_DENSE}]")
+WORDS_MAX = 12
+"""Words of a query that are looked for; what a longer one says beyond them is left out."""
+NEWEST = 3_000
+"""So many of the newest entries are looked through before the index is asked."""
+
+
+@attrs.frozen(kw_only=True)
+class Query:
+    """What is looked for: `ts`, a tsquery; `patterns`, what each hit must hold literally, for LIKE."""
+
+    ts: str
+    patterns: tuple[str, ...]
+
+
+def query_of(text: str) -> Query | None:
+    """The query that a text asks. None if there is no word in it."""
+    parts = [part for word in _BETWEEN.split(text) for part in _PARTS.findall(word)][:WORDS_MAX]
+    if not parts:
+        return None
+    dense = [_IS_DENSE.match(part) is not None for part in parts]
+    ts = [
+        "(" + " <-> ".join(f"'{char}'" for char in part) + ")" if is_dense else f"'{part}':*"
+        for part, is_dense in zip(parts, dense, strict=True)
+    ]
+    return Query(ts=" & ".join(ts), patterns=tuple(f"%{part}%" for part in parts))
+
+
+@attrs.frozen(kw_only=True)
+class Found:
+    """An entry that holds what was looked for. `shown` as in Entry; `kind` is that of its conversation."""
+
+    agent: str
+    conversation: int
+    kind: str
+    seq: int
+    source: str
+    shown: str
+    label: int
+    at: datetime
+    no: int
+
+    @classmethod
+    def of(cls, row: Row) -> "Found":
+        """From one row."""
+        return cls(**row)
+
+
+_HIT = "dreamwalker_words(dreamwalker_said(e.shown)) @@ to_tsquery('pg_catalog.simple', ?)"
+_THERE = """SELECT c.agent, e.conversation, c.kind, e.seq, e.source, e.shown, e.label, e.at, e.no
+FROM {entries} e JOIN conversations c ON c.id = e.conversation
+WHERE e.kind IN ('message', 'reply') AND {where} ORDER BY e.no DESC, e.seq DESC LIMIT ?"""
+_HOME = "SELECT id FROM conversations WHERE made_by = ?"
+
+
+@attrs.frozen(kw_only=True)
+class SearchEntries(Read[tuple[Found, ...]]):
+    """The newest entries below commit number `before` that hold every word; of one agent's home, or of all there is."""
+
+    query: Query
+    limit: int
+    home: str | None = None
+    before: int = 2**63 - 1
+
+    async def read(self, reader: Reader) -> tuple[Found, ...]:
+        within: tuple[object, ...] = ()
+        if self.home is not None:
+            row = await reader.get(_HOME, f"home:{self.home}")
+            if row is None:
+                return ()
+            within = (row["id"],)
+        rows = await self._newest(reader, within)
+        if len(rows) < self.limit:
+            rows = await self._indexed(reader, within)
+        return tuple(Found.of(row) for row in rows)
+
+    async def _newest(self, reader: Reader, within: tuple[object, ...]) -> list[Row]:
+        """Look through the newest, which is quick for what is common."""
+        of, order = ("AND conversation = ?", "seq") if within else ("", "no")
+        newest = f"""(SELECT * FROM entries WHERE kind IN ('message', 'reply') AND no < ? {of}
+            ORDER BY {order} DESC LIMIT {NEWEST})"""
+        literally = " AND ".join("e.shown ILIKE ?" for _ in self.query.patterns)
+        text = _THERE.format(entries=newest, where=f"{literally} AND {_HIT}")
+        return await reader.all(text, self.before, *within, *self.query.patterns, self.query.ts, self.limit)
+
+    async def _indexed(self, reader: Reader, within: tuple[object, ...]) -> list[Row]:
+        """Ask the index, which is quick for what is rare. What it finds is put in order afterwards."""
+        of = "AND e.conversation = ?" if within else ""
+        found = f"""(SELECT * FROM entries e WHERE kind IN ('message', 'reply') AND {_HIT} AND no < ? {of} OFFSET 0)"""
+        text = _THERE.format(entries=found, where="TRUE")
+        return await reader.all(text, self.query.ts, self.before, *within, self.limit)
+
+
+_NOTES = """
+SELECT n.id, n.agent, n.title, n.version, n.removed, v.text, v.label, v.at, n.no
+FROM notes n JOIN note_versions v ON v.note = n.id AND v.version = n.version
+WHERE NOT n.removed AND (?::text IS NULL OR n.agent = ?) AND n.id IN (
+    SELECT v.note FROM note_versions v WHERE dreamwalker_words(v.text) @@ to_tsquery('pg_catalog.simple', ?)
+    UNION SELECT n.id FROM notes n WHERE dreamwalker_words(n.title) @@ to_tsquery('pg_catalog.simple', ?))
+    AND dreamwalker_words(n.title || ' ' || v.text) @@ to_tsquery('pg_catalog.simple', ?)
+ORDER BY v.at DESC, n.id DESC LIMIT ?
+"""
+
+
+@attrs.frozen(kw_only=True)
+class SearchNotes(Read[tuple[Note, ...]]):
+    """The newest notes whose title or text, as they stand now, hold every word; of one agent, or of all."""
+
+    query: Query
+    limit: int
+    agent: str | None = None
+
+    async def read(self, reader: Reader) -> tuple[Note, ...]:
+        ts = self.query.ts
+        any_of = ts.replace(" & ", " | ")
+        rows = await reader.all(_NOTES, self.agent, self.agent, any_of, any_of, ts, self.limit)
+        return tuple(Note.of(row) for row in rows)

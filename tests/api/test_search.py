@@ -1,0 +1,34 @@
+"""Searching by the API and the tools: the owner finds all there is, an agent what it may know."""
+
+from tests.messages_api import answer, say, use
+from tests.world import world
+
+
+async def test_the_owner_finds_what_was_said_and_noted(database_url: str) -> None:
+    note = answer("I write.", use("write_note", {"title": "Flowers", "text": "Anna likes tulips"}))
+    async with world(database_url, note, say("Noted: tulips for Anna."), say("Hm.")) as w:
+        await w.say("Anna likes tulips best")
+        await w.settled()
+        await w.say("Hello", quotes=[{"from": "a letter", "text": "Tulips are on sale"}])
+        await w.settled(runs=2)
+        found = await w.get("/api/search", query="TULIP")
+        assert [hit["source"] for hit in found["entries"]] == ["outside", "model", "owner"]
+        assert found["entries"][2]["text"] == "Anna likes tulips best" and found["entries"][0]["label"] > 0
+        assert [(hit["agent"], hit["note"]["title"]) for hit in found["notes"]] == [("dreamwalker", "Flowers")]
+        page = await w.get("/api/search", query="tulip", limit=1)
+        older = await w.get("/api/search", query="tulip", limit=2, before=page["entries"][0]["no"])
+        assert page["more"] and page["entries"] + older["entries"] == found["entries"] and older["notes"] == []
+        assert (await w.get("/api/search", query="roses"))["entries"] == []
+        await w.get("/api/search", query="?!", status=422)
+
+
+async def test_the_agent_finds_what_was_said_before_a_fresh_start(database_url: str) -> None:
+    search = answer(use("search_history", {"query": "tulip"}))
+    async with world(database_url, say("I see."), search, say("Tulips.")) as w:
+        await w.say("Anna likes tulips best")
+        await w.settled()
+        await w.post("/api/agents/dreamwalker/fresh", {"request_id": "f"}, status=202)
+        await w.say("What does she like?")
+        await w.settled(runs=2)
+        shown = w.api.asked[-1]["messages"][-1]["content"][0]["content"]
+        assert "the owner: " in shown[0]["text"] and "Anna likes tulips best" in shown[0]["text"]
