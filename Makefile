@@ -106,6 +106,7 @@ fuzz: .venv/fuzz/ready
 # The reference of the command, made of its own help.
 docs: .venv/ready
 	$(BIN)/python -m dreamwalker.cli.reference > docs/command.md
+	$(BIN)/python -m dreamwalker.documents
 
 # What is made in the web app's folder: the bundled libraries, and the stamp that tells browsers of a new version.
 app: .venv/browser

@@ -19,22 +19,24 @@ from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import LifespanState
 
+from tools.limits import FIXED
+
 from .api.app import make_app
 from .system import System
 
 log = logging.getLogger("dreamwalker.server")
 
-CONNECTIONS_MAX = 500
+CONNECTIONS_MAX = FIXED.connections
 """Connections at once; one more is closed as it comes."""
 
-HEAD_BYTES_MAX = 32_768
+HEAD_BYTES_MAX = FIXED.head_bytes
 """The request line and the headers."""
 
-IDLE_SECONDS = 60.0
+IDLE_SECONDS = FIXED.idle_connection_seconds
 """How long a connection is kept for another request."""
 
-STALL_SECONDS = 60.0
-SEND_BYTES = 65_536
+STALL_SECONDS = FIXED.stall_seconds
+SEND_BYTES = FIXED.send_bytes
 """A client that does not take so many bytes in so long has gone."""
 
 WIND_UP_SHARE = 0.4

@@ -237,3 +237,48 @@ class Limits:
     """How long whoever wakes it waits for what was found; what was begun goes on without him."""
     streams: int = 50
     """Live streams open at once."""
+
+
+@attrs.frozen(kw_only=True)
+class Fixed:
+    """What bounds the HTTP server itself, whoever runs it."""
+
+    body_seconds: float = 120.0
+    """How long a client may take to send a body."""
+    hear_out_bytes: int = 16_000_000
+    """How much of a body that nobody wants is read away before the answer is sent."""
+    hear_out_seconds: float = 10.0
+    """How long that is read at most."""
+    storage_retry_seconds: float = 2.0
+    """After an error of the storage it is opened anew, which takes about so long."""
+    quotes: int = 50
+    """Quotes of one message: each becomes an entry of its own."""
+    token_file_bytes: int = 4096
+    """A file that holds the token; what is longer is none."""
+    answer_to_question_characters: int = 2_000
+    """What the owner answers to a question, before it is judged."""
+    page_asked_entries: int = 1_000
+    """What may be asked for; the limit of a page may be lower."""
+    changes: int = 5
+    """How often a change is tried against something that moves on meanwhile."""
+    upcoming: int = 100
+    """Slots to come of one reminder or job that may be asked for."""
+    change_rows: int = 100
+    """Rows of a kind in one change; more come in the next one."""
+    stop_run_seconds: float = 15.0
+    """How long a stopped run is waited for."""
+    at_characters: int = 200
+    """How much is shown of what a worker is at."""
+    connections: int = 500
+    """Connections at once; one more is closed as it comes."""
+    head_bytes: int = 32_768
+    """The request line and the headers."""
+    idle_connection_seconds: float = 60.0
+    """How long a connection is kept for another request."""
+    stall_seconds: float = 60.0
+    """A client that takes nothing for so long has gone."""
+    send_bytes: int = 65_536
+    """So many bytes it has to take in that time."""
+
+
+FIXED = Fixed()

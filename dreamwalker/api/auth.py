@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from starlette.types import Scope
 
 from dreamwalker.config import TOKEN_BYTES_MIN, Config
+from tools.limits import FIXED
 from tools.redact import is_weak
 
 from .errors import Refused
 
 Headers = Iterable[tuple[bytes, bytes]]
 
-TOKEN_FILE_BYTES_MAX = 4096
+TOKEN_FILE_BYTES_MAX = FIXED.token_file_bytes
 
 
 class Token:

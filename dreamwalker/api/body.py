@@ -13,12 +13,13 @@ import trio
 from starlette.requests import ClientDisconnect, Request
 
 from storage.text import clean
+from tools.limits import FIXED
 
 from .errors import Refused
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-BODY_SECONDS = 120.0
+BODY_SECONDS = FIXED.body_seconds
 """How long a client may take to send a body."""
 
 

@@ -10,11 +10,13 @@ import trio
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tools.limits import FIXED
+
 from .auth import Headers, Token, judge_host, judge_token
 from .errors import Refused, Where, refusal
 
-HEAR_OUT_BYTES = 16_000_000
-HEAR_OUT_SECONDS = 10.0
+HEAR_OUT_BYTES = FIXED.hear_out_bytes
+HEAR_OUT_SECONDS = FIXED.hear_out_seconds
 """How much of a body that nobody wants is read away before the answer is sent and the connection closed."""
 
 HEADERS = (

@@ -14,12 +14,13 @@ from storage.conversations import Page
 from storage.questions import ListQuestions
 from storage.runs import OpenRun
 from storage.workers import Seen, WorkersIn
+from tools.limits import FIXED
 
 from . import views
 from .agents import AgentPath, home_of
 from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown
 
-PAGE_MAX = 1_000
+PAGE_MAX = FIXED.page_asked_entries
 """What may be asked for; the limit of a page may be lower."""
 
 PageLimit = Annotated[int, Meta(ge=1, le=PAGE_MAX, description="The most there may be; a page may hold fewer.")]

@@ -21,6 +21,7 @@ from dreamwalker.not_ready import NotReady
 from netlify.gateway import BadVisit
 from storage.errors import CommitUnknown, LeaseLost, StoreBusy, StoreClosed, TookTooLong, Unavailable
 from storage.text import clean
+from tools.limits import FIXED
 
 log = logging.getLogger("dreamwalker.api")
 
@@ -75,7 +76,7 @@ MEANINGS = {
 }
 """Every code there is, for those who write clients."""
 
-RETRY_SECONDS = 2.0
+RETRY_SECONDS = FIXED.storage_retry_seconds
 """After an error of the storage it is opened anew, which takes about so long."""
 
 

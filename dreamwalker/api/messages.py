@@ -13,13 +13,14 @@ from dreamwalker.house import House
 from storage import inbox, records
 from storage.errors import Duplicate, NotAsExpected
 from storage.text import dumps
+from tools.limits import FIXED
 
 from . import views
 from .agents import AgentPath, home_of, retired
 from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown, not_found
 from .errors import Refused
 
-QUOTES_MAX = 50
+QUOTES_MAX = FIXED.quotes
 """Quotes of one message: each becomes an entry of its own."""
 
 RequestId = Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from storage.questions import ListQuestions, ReadQuestion
+from tools.limits import FIXED
 from tools.questions import verdict
 
 from . import views
@@ -15,7 +16,7 @@ from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown, not_fo
 from .entries import PageLimit
 from .errors import Refused
 
-ANSWER_CHARACTERS = 2_000
+ANSWER_CHARACTERS = FIXED.answer_to_question_characters
 
 
 class QuestionsQuery(Given, frozen=True):

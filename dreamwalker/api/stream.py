@@ -21,6 +21,7 @@ from storage.errors import StorageError
 from storage.text import clean
 from storage.workers import WorkersSince
 from tools.delegate import DELEGATE
+from tools.limits import FIXED
 from tools.messages import MESSAGE_AGENT
 
 from . import views
@@ -28,7 +29,7 @@ from .agents import AgentPath, home_of
 from .endpoint import BIGINT_MAX, Asked, Doors, Endpoint, Given, Nothing, Shown
 from .errors import Refused
 
-CHANGE_ROWS = 100
+CHANGE_ROWS = FIXED.change_rows
 """Rows of a kind in one change; more come in the next one."""
 
 

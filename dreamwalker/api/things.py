@@ -16,6 +16,7 @@ from storage import records, slots, things
 from storage.errors import Duplicate, NotAsExpected
 from storage.operation import Commit
 from tools.contract import ToolFailed
+from tools.limits import FIXED
 from tools.things import Change, change, made, retimed, schedule_of, told
 from tools.timing import HELP, read_timing
 from tools.zones import BadTime, said, zone_named
@@ -27,10 +28,10 @@ from .errors import Refused
 
 T = TypeVar("T")
 
-CHANGES_MAX = 5
+CHANGES_MAX = FIXED.changes
 """How often a change is tried against something that moves on meanwhile."""
 
-UPCOMING_MAX = 100
+UPCOMING_MAX = FIXED.upcoming
 
 When = Annotated[str, Meta(description=f"Local time of the zone, in words. {HELP}.")]
 Zone = Annotated[str, Meta(description="An IANA zone, such as Europe/Vienna; the owner's own if none is given.")]

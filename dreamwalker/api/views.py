@@ -13,10 +13,11 @@ from dreamwalker.settings import NANO
 from storage import records, runs, spend, workers
 from storage.text import loads
 from tools.card import card
+from tools.limits import FIXED
 
 from .endpoint import Shown
 
-AT_CHARACTERS = 200
+AT_CHARACTERS = FIXED.at_characters
 """How much is shown of what a worker is at."""
 
 Dollars = Annotated[float, Meta(description="US dollars.")]
