@@ -23,7 +23,7 @@ import trio
 from dreamwalker.claude_answer import Answer, Events
 from dreamwalker.claude_errors import from_sdk, no_credentials, unsendable
 from dreamwalker.claude_request import body_of
-from tools.model import ModelError, ModelReply, ModelRequest
+from tools.model import ModelError, ModelReply, ModelRequest, Usage
 
 if TYPE_CHECKING:
     import anthropic
@@ -33,6 +33,8 @@ log = logging.getLogger("dreamwalker.claude")
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 CONNECT_SECONDS = 10.0
+LOOK_SECONDS = 10.0
+"""How long it may take to say that it is there."""
 SILENCE_SECONDS = 60.0
 TRAILING_SECONDS = 1.0
 """How long the end of the body may take after the last event: reading it lets the connection be used again."""
@@ -122,6 +124,24 @@ class Claude:
     async def warm(self) -> None:
         """Load what takes a second or two, the SDK and the certificates, in a thread. `ask` does it if need be."""
         await trio.to_thread.run_sync(self._load, abandon_on_cancel=True)
+
+    async def look(self) -> None:
+        """See whether it answers, and accepts the key, without paying for an answer. Raises ModelError.
+
+        The list of models is asked for. A gateway or a local model may have none: that is an answer too.
+        """
+        credentials = self._credentials.current
+        if credentials is None:
+            raise no_credentials()
+        try:
+            async with self._client_for(credentials) as sdk:
+                await sdk.with_options(timeout=LOOK_SECONDS).models.list(limit=1)
+        except Exception as error:
+            failed = from_sdk(error, usage=Usage(), api_key=credentials.api_key)
+            if failed is None:
+                raise
+            if failed.kind != "refused":
+                raise failed from None
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
         credentials = self._credentials.current

@@ -154,6 +154,10 @@ class System:
                 self._redactor = (secrets, Redactor({n: s for n, s in secrets.items() if n != weak.name}))
         return self._redactor[1]
 
+    async def look_at_model(self) -> None:
+        """See whether the model answers and accepts the key; it costs nothing. Raises ModelError."""
+        await self._claude.look()
+
     async def warm(self) -> None:
         """Import the model's SDK, which takes a second or two: once the storage is open, for the first request waits.
 

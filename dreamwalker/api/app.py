@@ -19,6 +19,7 @@ from netlify import gateway
 from . import (
     agents,
     buttons,
+    doctor,
     entries,
     export,
     jobs,
@@ -51,6 +52,7 @@ async def read_openapi(asked: Asked[Nothing, Nothing, Nothing]) -> Response:
 
 ENDPOINTS: tuple[AnyEndpoint, ...] = (
     *status.ENDPOINTS,
+    *doctor.ENDPOINTS,
     *agents.ENDPOINTS,
     *messages.ENDPOINTS,
     *entries.ENDPOINTS,

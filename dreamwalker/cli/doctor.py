@@ -8,7 +8,6 @@ import secrets
 import socket
 import stat
 from collections.abc import Iterator
-from typing import Literal
 from urllib.parse import urlsplit
 
 import attrs
@@ -19,6 +18,7 @@ from storage.embedded import PostgresMissing, default_bin_dir
 
 from .. import config as configuration
 from ..config import BadConfiguration, Config
+from ..health import Finding
 from ..sandboxes.chosen import sandbox_of
 from . import tokens
 from .client import Api
@@ -30,16 +30,6 @@ from .terminal import Json, say, show_json
 
 _MARKS = {"ok": "✓", "hint": "!", "wrong": "✗"}
 _ANSWER_SECONDS = 5.0
-
-
-@attrs.frozen
-class Finding:
-    """What one look found: `advice` says what to do about it, if anything is to be done."""
-
-    subject: str
-    state: Literal["ok", "hint", "wrong"]
-    says: str
-    advice: str = ""
 
 
 @click.command(
@@ -94,9 +84,8 @@ def _look(chosen: Chosen) -> Iterator[Finding]:
         if chosen.url is None:
             yield from _without_server(config)
         return
-    yield Finding("server", "ok", f"it answers, version {status['version']}")
-    yield Finding("database", "ok", f"it is open, at commit {status['commit_no']}")
-    yield _model(status["practice"], status["model"])
+    yield Finding("server", "ok", f"it answers, version {status['version']}, at commit {status['commit_no']}")
+    yield from (Finding(**finding) for finding in api.get("/doctor")["findings"])
     yield _zone(status["zone"])
     yield _phone(status["pushes"], buttons=status["buttons"], newest=_newest_push(api))
 
@@ -189,7 +178,7 @@ def _model(practice: bool, model: str) -> Finding:
             "the practice model answers: rules, not an AI",
             "Set ANTHROPIC_API_KEY to talk with Claude.",
         )
-    return Finding("model", "ok", model)
+    return Finding("model", "ok", f"{model}; whether it answers, only a server can see")
 
 
 def _zone(zone: str) -> Finding:
