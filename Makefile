@@ -5,7 +5,7 @@ BIN := .venv/bin
 ROOMS := dreamwalker actors tools storage netlify
 
 .PHONY: chat serve test test-all test-rest check format lint types layers bench kill due workers year idle hammer simulate mutants \
-    gate puppet netlify app docs fuzz lock clean
+    bench-years gate puppet netlify app docs fuzz lock clean
 
 chat: .venv/ready
 	@$(BIN)/dreamwalker chat
@@ -51,6 +51,10 @@ layers: .venv/ready
 
 bench: .venv/ready
 	@QUICK=$(QUICK) $(BIN)/python -m bench
+
+# A million entries, or ENTRIES of them: what years of use cost. Some minutes.
+bench-years: .venv/ready
+	@ENTRIES=$(ENTRIES) $(BIN)/python -m bench.years
 
 # Something is due, and the server is killed 0 to 1,000 ms later.
 due: .venv/ready

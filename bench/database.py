@@ -30,11 +30,15 @@ class Postgres:
         self._server = server
         self._numbers = itertools.count(1)
 
-    async def database(self) -> str:
-        """Make a fresh database with the real migrations applied. Returns its URL."""
+    async def bare(self) -> str:
+        """Make a fresh database with nothing in it. Returns its URL."""
         name = f"bench_{next(self._numbers)}"
         await ask(self._server.dsn, f"CREATE DATABASE {name}")
-        url = self._server.dsn.replace("///postgres?", f"///{name}?")
+        return self._server.dsn.replace("///postgres?", f"///{name}?")
+
+    async def database(self) -> str:
+        """Make a fresh database with the real migrations applied. Returns its URL."""
+        url = await self.bare()
 
         async def apply(connection: Any) -> None:
             await migrate.apply(connection, migrate.read_migrations(_MIGRATIONS))

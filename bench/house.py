@@ -73,11 +73,11 @@ class Runs:
     """Does runs in the main agent's home conversation, one after the other."""
 
     def __init__(self, house: House, model: MemoryModel) -> None:
-        self._house, self._model = house, model
+        self.house, self._model = house, model
 
     async def once(self) -> float:
         """One run with one call. Returns its milliseconds; the house is at rest before and after it."""
-        house, model, home = self._house, self._model, self._house.homes[MAIN_AGENT]
+        house, model, home = self.house, self._model, self.house.homes[MAIN_AGENT]
         model.ending = trio.Event()
         with trio.fail_after(_RUN_SECONDS):
             began = time.perf_counter()
@@ -95,7 +95,7 @@ class Runs:
         return [await self.once() for _ in range(count)]
 
     def _message(self, home: int) -> Any:
-        store = self._house.store
+        store = self.house.store
         id, body = store.next_id(), dumps({"text": SAID, "quotes": []})
         return inbox.accept(
             id=id,
@@ -106,12 +106,12 @@ class Runs:
             kind="owner",
             body=body,
             outside=False,
-            now=self._house.clock.now(),
+            now=self.house.clock.now(),
             seen_no=store.commit_no,
         )
 
     async def _rest(self) -> None:
-        actor = self._house.agent(MAIN_AGENT)
+        actor = self.house.agent(MAIN_AGENT)
         while actor is not None and actor.busy:
             await trio.sleep(_LOOK_AGAIN_SECONDS)
 

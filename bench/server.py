@@ -33,10 +33,10 @@ async def cold_start(postgres: Postgres, *, samples: int, at_rest: int) -> list[
     database_url = await postgres.database()
     for sample in range(samples + 1):
         passes.append(await _python_pass())
-        async with _served(database_url) as (pid, took):
+        async with served(database_url) as (pid, took):
             starts.append(took)
             if sample < at_rest:
-                held.append(await _memory_at_rest(pid))
+                held.append(await memory_at_rest(pid))
     return [
         Figure(name="python_pass_ms", values=passes[1:], unit="ms"),
         Figure(name="cold_start_ms", values=starts[1:], unit="ms", bar=700),
@@ -51,7 +51,7 @@ async def _python_pass() -> float:
 
 
 @asynccontextmanager
-async def _served(database_url: str) -> AsyncIterator[tuple[int, float]]:
+async def served(database_url: str) -> AsyncIterator[tuple[int, float]]:
     """A server that has answered its first request: its process id, and the milliseconds that took from its start."""
     with tempfile.TemporaryDirectory(prefix="dreamwalker-bench-") as folder:
         socket = Path(folder) / "socket"
@@ -90,7 +90,7 @@ async def _ask(socket: Path, process: trio.Process) -> bytes:
         return b"".join([chunk async for chunk in stream])
 
 
-async def _memory_at_rest(pid: int) -> float:
+async def memory_at_rest(pid: int) -> float:
     """Resident megabytes of a process once they have stopped growing."""
     most, since = 0.0, time.monotonic()
     while time.monotonic() - since < _AT_REST_SECONDS:

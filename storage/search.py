@@ -74,7 +74,9 @@ class Found:
 _HIT = "dreamwalker_words(dreamwalker_said(e.shown)) @@ to_tsquery('pg_catalog.simple', ?)"
 _THERE = """SELECT c.agent, e.conversation, c.kind, e.seq, e.source, e.shown, e.label, e.at, e.no
 FROM {entries} e JOIN conversations c ON c.id = e.conversation
-WHERE e.kind IN ('message', 'reply') AND {where} ORDER BY e.no DESC, e.seq DESC LIMIT ?"""
+WHERE e.kind IN ('message', 'reply') AND {where} ORDER BY {order} LIMIT ?"""
+# Nothing else may be asked together with the words: the planner would go through all of a conversation for them.
+_FOUND = f"WITH found AS MATERIALIZED (SELECT * FROM entries e WHERE kind IN ('message', 'reply') AND {_HIT})\n"
 _HOME = "SELECT id FROM conversations WHERE made_by = ?"
 
 
@@ -101,18 +103,17 @@ class SearchEntries(Read[tuple[Found, ...]]):
 
     async def _newest(self, reader: Reader, within: tuple[object, ...]) -> list[Row]:
         """Look through the newest, which is quick for what is common."""
-        of, order = ("AND conversation = ?", "seq") if within else ("", "no")
+        of, order = ("AND conversation = ?", "seq DESC") if within else ("", "no DESC, seq DESC")
         newest = f"""(SELECT * FROM entries WHERE kind IN ('message', 'reply') AND no < ? {of}
-            ORDER BY {order} DESC LIMIT {NEWEST})"""
+            ORDER BY {order} LIMIT {NEWEST})"""
         literally = " AND ".join("e.shown ILIKE ?" for _ in self.query.patterns)
-        text = _THERE.format(entries=newest, where=f"{literally} AND {_HIT}")
+        text = _THERE.format(entries=newest, where=f"{literally} AND {_HIT}", order=order)
         return await reader.all(text, self.before, *within, *self.query.patterns, self.query.ts, self.limit)
 
     async def _indexed(self, reader: Reader, within: tuple[object, ...]) -> list[Row]:
         """Ask the index, which is quick for what is rare. What it finds is put in order afterwards."""
         of = "AND e.conversation = ?" if within else ""
-        found = f"""(SELECT * FROM entries e WHERE kind IN ('message', 'reply') AND {_HIT} AND no < ? {of} OFFSET 0)"""
-        text = _THERE.format(entries=found, where="TRUE")
+        text = _FOUND + _THERE.format(entries="found", where=f"e.no < ? {of}", order="e.no DESC, e.seq DESC")
         return await reader.all(text, self.query.ts, self.before, *within, self.limit)
 
 

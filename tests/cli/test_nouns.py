@@ -172,7 +172,15 @@ def test_a_fresh_start_is_confirmed(told: Machine) -> None:
 def test_the_doctor_finds_all_well(told: Machine) -> None:
     answer = told.call("doctor")
     assert answer.exit_code == 0, answer.stdout
-    for words in ("✓ token", "✓ server: it answers", "✓ database: Postgres", "✓ lease", "✓ clock", "! model: the practice model", "✓ zone"):
+    for words in (
+        "✓ token",
+        "✓ server: it answers",
+        "✓ database: Postgres",
+        "✓ lease",
+        "✓ clock",
+        "! model: the practice model",
+        "✓ zone",
+    ):
         assert words in answer.stdout
     assert {finding["subject"] for finding in read_json(told, "doctor")["findings"]} >= {"token", "server", "zone"}
 
