@@ -16,6 +16,7 @@ from actors.clock import Clock
 from actors.decisions import Decisions
 from actors.live import Live
 from actors.pusher import Pusher
+from actors.retention import Retention
 from actors.scheduler import Scheduler
 from actors.searching import Searches
 from actors.spend import Guard, Prices, Purse
@@ -120,6 +121,7 @@ class House:
         )
         self.scheduler = Scheduler(self)
         self.pusher = Pusher(self)
+        self.retention = Retention(self, lambda: self.chosen.keep_days)
 
     # -- the means of agents
 
@@ -251,6 +253,7 @@ class House:
         await self.store.ask(Set(name, judge(name, value)))
         await self._read_settings()
         self.nudge()
+        self.retention.mailbox.ring(0)
 
     async def press(self, token: str) -> str | None:
         """Press the button with this token: what the owner is told; None if there is none. Raises Declined."""
@@ -340,6 +343,10 @@ class House:
         keeper, pusher, scheduler = self.decisions, self.pusher, self.scheduler
         await supervisor.add(Child(name="questions", start=keeper.run, ask_to_stop=keeper.mailbox.close))
         await supervisor.add(Child(name="pusher", start=pusher.run, ask_to_stop=pusher.mailbox.close, stop_seconds=1.0))
+        retention = self.retention
+        await supervisor.add(
+            Child(name="retention", start=retention.run, ask_to_stop=retention.mailbox.close, stop_seconds=1.0)
+        )
         await supervisor.add(Child(name="scheduler", start=scheduler.run, ask_to_stop=scheduler.mailbox.close))
 
     async def _sweep(self, *, task_status: "trio.TaskStatus[object]") -> None:

@@ -31,6 +31,9 @@ class Chosen:
     snooze_minutes: int = 10
     """How long after its button is pressed a reminder comes up again."""
 
+    keep_days: int = 0
+    """For how many days is kept what `storage.retention` may let go of; 0: for ever."""
+
     def shown(self) -> dict[str, Any]:
         """As the API shows and takes them: limits in dollars."""
         return {
@@ -40,6 +43,7 @@ class Chosen:
             "ask": self.ask.value,
             "pushes": self.pushes,
             "snooze_minutes": self.snooze_minutes,
+            "keep_days": self.keep_days,
         }
 
 
@@ -70,6 +74,10 @@ def judge(name: str, value: Any) -> Any:
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1440:
                 raise BadSetting(f"snooze_minutes is a whole number of minutes from 1 to 1,440; not {value!r}")
             return value
+        case "keep_days":
+            if isinstance(value, bool) or not isinstance(value, int) or not (value == 0 or 7 <= value <= 36_500):
+                raise BadSetting(f"keep_days is 0 (for ever) or a whole number of days from 7 to 36,500; not {value!r}")
+            return value
     there = ", ".join(field.name for field in attrs.fields(Chosen)).replace("_limit", "_limit_dollars")
     raise BadSetting(f"there is no setting {name!r}; there are {there}")
 
@@ -81,6 +89,8 @@ def chosen(rows: dict[str, Any], zone: ZoneInfo) -> Chosen:
         made = attrs.evolve(made, pushes=rows["pushes"])
     if "snooze_minutes" in rows:
         made = attrs.evolve(made, snooze_minutes=rows["snooze_minutes"])
+    if "keep_days" in rows:
+        made = attrs.evolve(made, keep_days=rows["keep_days"])
     if "day_limit_dollars" in rows:
         made = attrs.evolve(made, day_limit=round(rows["day_limit_dollars"] * NANO))
     if "month_limit_dollars" in rows:

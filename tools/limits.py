@@ -222,6 +222,9 @@ class Limits:
     ask_seconds: float = 60.0
     """How long a caller waits for the storage, queueing included."""
 
+    pruned_at_once: int = 500
+    """Rows of one table that one commit of retention lets go of."""
+
     # -- mailboxes
     mailbox_messages: int = 256
     """Messages that may wait for one actor; doorbells don't count."""

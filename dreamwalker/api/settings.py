@@ -19,6 +19,7 @@ class SettingsChange(Given, frozen=True):
     ask: Literal["since-message", "strict"] | msgspec.UnsetType = msgspec.UNSET
     pushes: bool | msgspec.UnsetType = msgspec.UNSET
     snooze_minutes: int | msgspec.UnsetType = msgspec.UNSET
+    keep_days: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Settings(Shown, frozen=True):
@@ -26,7 +27,7 @@ class Settings(Shown, frozen=True):
 
     `ask` says how much the owner wants to be asked. "since-message": about what happens after text from outside came
     in that he had not seen when he last wrote, and about what carries private text while any is about. "strict": about
-    every exit while any is about.
+    every exit while any is about. `keep_days`: see /api/retention.
     """
 
     zone: str
@@ -35,6 +36,7 @@ class Settings(Shown, frozen=True):
     ask: Literal["since-message", "strict"]
     pushes: bool
     snooze_minutes: int
+    keep_days: int
 
 
 async def read_settings(asked: Asked[Nothing, Nothing, Nothing]) -> Settings:

@@ -35,6 +35,7 @@ _NOUNS = {
     "spend": ("spend", "What it costs, and the limits."),
     "pushes": ("pushes", "What was sent to your phone."),
     "settings": ("settings", "Your zone, limits and pushes."),
+    "retention": ("retention", "For how long is kept what nobody needs any more."),
     "export": ("archive", "Everything that is remembered, as one file."),
     "import": ("archive", "Bring such a file into an empty database."),
     "backup": ("archive", "Write such a file now and let go of the oldest."),

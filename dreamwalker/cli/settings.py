@@ -23,7 +23,8 @@ Examples:
   dreamwalker settings day_limit_dollars 3
   dreamwalker settings ask strict              be asked whenever text from outside is about
   dreamwalker settings pushes false            push nothing to the phone
-  dreamwalker settings snooze_minutes 30"""
+  dreamwalker settings snooze_minutes 30
+  dreamwalker settings keep_days 90            let go of what is no longer needed: see `retention`"""
 )
 @click.argument("name", required=False)
 @click.argument("value", required=False)

@@ -96,7 +96,15 @@ async def test_every_route_answers_as_the_document_says(database_url: str) -> No
         await ask("POST", f"{route}/retire", status=409)
         await checked(w, "POST", f"{route}/retire", status=200, name="cook")
         await ask("POST", f"{route}/restore")
-        for path in ("/api/health", "/api/status", "/api/agents", "/api/spend", "/api/settings", "/api/doctor"):
+        for path in (
+            "/api/health",
+            "/api/status",
+            "/api/agents",
+            "/api/spend",
+            "/api/settings",
+            "/api/doctor",
+            "/api/retention",
+        ):
             await ask("GET", path)
         await ask("POST", "/api/spend/raise", body={"period": "2026-11", "dollars": 60})
         await ask("POST", "/api/spend/raise", status=409, body={"period": "2026-11", "dollars": 1})
