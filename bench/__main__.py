@@ -5,7 +5,7 @@ import os
 
 import trio
 
-from . import runs, server, stream
+from . import runs, server, stream, years
 from .database import Postgres, postgres
 from .figures import Figure, named, table
 
@@ -17,6 +17,7 @@ async def _measure(database: Postgres, *, quick: bool) -> list[Figure]:
         *await runs.in_the_log(database, samples=7 if quick else 15),
         *await server.cold_start(database, samples=5 if quick else 15, at_rest=1 if quick else 3),
         *await stream.sdk_stream(samples=10 if quick else 40),
+        *await years.measure(database, entries=20_000, samples=2 if quick else 5),
     ]
 
 
