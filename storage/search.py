@@ -74,7 +74,7 @@ class Found:
 _HIT = "dreamwalker_words(dreamwalker_said(e.shown)) @@ to_tsquery('pg_catalog.simple', ?)"
 _THERE = """SELECT c.agent, e.conversation, c.kind, e.seq, e.source, e.shown, e.label, e.at, e.no
 FROM {entries} e JOIN conversations c ON c.id = e.conversation
-WHERE e.kind IN ('message', 'reply') AND {where} ORDER BY {order} LIMIT ?"""
+WHERE e.kind IN ('message', 'reply') AND {where} ORDER BY e.no DESC, e.seq DESC LIMIT ?"""
 # Nothing else may be asked together with the words: the planner would go through all of a conversation for them.
 _FOUND = f"WITH found AS MATERIALIZED (SELECT * FROM entries e WHERE kind IN ('message', 'reply') AND {_HIT})\n"
 _HOME = "SELECT id FROM conversations WHERE made_by = ?"
@@ -90,31 +90,30 @@ class SearchEntries(Read[tuple[Found, ...]]):
     before: int = 2**63 - 1
 
     async def read(self, reader: Reader) -> tuple[Found, ...]:
-        within: tuple[object, ...] = ()
+        within = ""
         if self.home is not None:
             row = await reader.get(_HOME, f"home:{self.home}")
             if row is None:
                 return ()
-            within = (row["id"],)
+            # In the text itself: the planner must know that it is the one conversation that holds half of all there is.
+            within = f"AND conversation = {row['id']:d}"
         rows = await self._newest(reader, within)
         if len(rows) < self.limit:
             rows = await self._indexed(reader, within)
         return tuple(Found.of(row) for row in rows)
 
-    async def _newest(self, reader: Reader, within: tuple[object, ...]) -> list[Row]:
+    async def _newest(self, reader: Reader, within: str) -> list[Row]:
         """Look through the newest, which is quick for what is common."""
-        of, order = ("AND conversation = ?", "seq DESC") if within else ("", "no DESC, seq DESC")
-        newest = f"""(SELECT * FROM entries WHERE kind IN ('message', 'reply') AND no < ? {of}
-            ORDER BY {order} LIMIT {NEWEST})"""
+        newest = f"""(SELECT * FROM entries WHERE kind IN ('message', 'reply') AND no < ? {within}
+            ORDER BY no DESC, seq DESC LIMIT {NEWEST})"""
         literally = " AND ".join("e.shown ILIKE ?" for _ in self.query.patterns)
-        text = _THERE.format(entries=newest, where=f"{literally} AND {_HIT}", order=order)
-        return await reader.all(text, self.before, *within, *self.query.patterns, self.query.ts, self.limit)
+        text = _THERE.format(entries=newest, where=f"{literally} AND {_HIT}")
+        return await reader.all(text, self.before, *self.query.patterns, self.query.ts, self.limit)
 
-    async def _indexed(self, reader: Reader, within: tuple[object, ...]) -> list[Row]:
+    async def _indexed(self, reader: Reader, within: str) -> list[Row]:
         """Ask the index, which is quick for what is rare. What it finds is put in order afterwards."""
-        of = "AND e.conversation = ?" if within else ""
-        text = _FOUND + _THERE.format(entries="found", where=f"e.no < ? {of}", order="e.no DESC, e.seq DESC")
-        return await reader.all(text, self.query.ts, self.before, *within, self.limit)
+        text = _FOUND + _THERE.format(entries="found", where=f"e.no < ? {within}")
+        return await reader.all(text, self.query.ts, self.before, self.limit)
 
 
 _NOTES = """
