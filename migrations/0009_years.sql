@@ -13,7 +13,7 @@ CREATE INDEX entries_summaries ON entries (conversation, seq) WHERE kind = 'summ
 
 -- The texts of content blocks, without the house's line that tells a model the time.
 CREATE FUNCTION dreamwalker_said(shown TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT string_agg(block ->> 'text', E'\n') FROM jsonb_array_elements(shown::jsonb) AS blocks(block)
+    SELECT string_agg(block ->> 'text', E'\n') FROM jsonb_path_query(shown::jsonb, '$[*]') AS blocks(block)
     WHERE block ->> 'type' = 'text' AND block ->> 'text' !~ '^\[\d{4}-\d\d-\d\d \w+ \d\d:\d\d [\w/+-]+\]$'
 $$;
 

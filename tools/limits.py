@@ -268,8 +268,6 @@ class Fixed:
     """Slots to come of one reminder or job that may be asked for."""
     change_rows: int = 100
     """Rows of a kind in one change; more come in the next one."""
-    stop_run_seconds: float = 15.0
-    """How long a stopped run is waited for."""
     at_characters: int = 200
     """How much is shown of what a worker is at."""
     connections: int = 500

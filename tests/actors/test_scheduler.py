@@ -259,11 +259,11 @@ async def test_nothing_to_report_disturbs_nobody(database_url: str) -> None:
 
 async def test_a_failed_run_fails_its_slot_and_tells_the_reason(database_url: str) -> None:
     async with inside(database_url) as it:
-        it.api.script(fail(400, "prompt is too long"), say("NOTHING"))
+        it.api.script(fail(400, "tools.0: it is no tool"), say("NOTHING"))
         id = await make(it, "job", "every hour")
         it.clock.move(HOUR)
         (row,) = await settled(it, id)
-        assert row.fate == "failed" and row.why is not None and "prompt is too long" in row.why
+        assert row.fate == "failed" and row.why is not None and "it is no tool" in row.why
         it.clock.move(HOUR)
         assert [row.fate for row in await settled(it, id, 2)] == ["failed", "ran"]
         assert any("It failed: " in text for text in await it.said())

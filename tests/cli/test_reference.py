@@ -33,7 +33,7 @@ def test_what_a_shell_needs_is_printed(machine: Machine, shell: str) -> None:
 def test_a_line_is_completed_without_importing_what_only_a_noun_needs(machine: Machine) -> None:
     asked = {"_DREAMWALKER_COMPLETE": "bash_complete", "COMP_WORDS": "dreamwalker re", "COMP_CWORD": "1"}
     said = machine.run(PYTHONPROFILEIMPORTTIME="1", **asked)
-    assert said.stdout.split() == ["plain,remind", "plain,reminders"]
+    assert said.stdout.split() == ["plain,remind", "plain,reminders", "plain,retention"]
     assert " dreamwalker.cli.reminders\n" not in said.stderr
     verbs = machine.run(**asked | {"COMP_WORDS": "dreamwalker spend ", "COMP_CWORD": "2"})
     assert "plain,raise" in verbs.stdout.split()

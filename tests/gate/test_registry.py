@@ -159,6 +159,7 @@ def test_only_the_api_makes_a_message_of_the_owners_kind_and_only_placing_it_mak
         "actors/transcript.py",  # asks which they are
         "dreamwalker/api/views.py",  # shows them to him
         "dreamwalker/api/why.py",  # tells who said what
+        "dreamwalker/api/search.py",  # finds them for him
         "tools/history.py",  # finds them
     }
 
