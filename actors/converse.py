@@ -55,7 +55,7 @@ class Conversing:
         made = cls(means, agent, Transcript(await means.store.ask(Load(id))))
         if (run := made.transcript.run) is not None:
             run = await made._performing.hear(run)
-            if run.state == "open" and not made._only_waits():
+            if run.state == "open" and not made.stale and not made._only_waits():
                 await made._take_up(run)
         return made
 

@@ -44,13 +44,17 @@ class Performing:
         self._begun_here.update(call.key for call in calls)
 
     async def hear(self, run: Run) -> Run:
-        """Take over what has become of the run's questions meanwhile; returns the run as it stands now."""
+        """Take over what has become of the run's questions meanwhile; returns the run as it stands now.
+
+        A call that was not there when the transcript was read is another instance's: this one was paused in between.
+        """
         heard = await self._means.store.ask(questions.Hear(run.id, run.turn))
         self._questions = {question.id: question for question in heard.questions}
-        for call in heard.calls:
+        known = [call for call in heard.calls if self.transcript.knows(call)]
+        for call in known:
             self.transcript.finish(call)
         self.transcript.run = heard.run
-        self._steps.stale = heard.run.ended
+        self._steps.stale = heard.run.ended or len(known) < len(heard.calls)
         return heard.run
 
     async def refusals(self, run: Run) -> int:

@@ -139,6 +139,10 @@ class Transcript:
 
     # -- asking it
 
+    def knows(self, call: Call) -> bool:
+        """Whether it holds this call, in whatever state."""
+        return call.position < len(self._calls.get((call.run, call.turn), ()))
+
     def unfinished(self, *states: str) -> list[Call]:
         """The calls of the open run's newest turn that have no result yet, all or those in some states.
 

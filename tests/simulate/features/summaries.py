@@ -25,8 +25,10 @@ def _judge(story: Story) -> Iterator[str]:
 
 
 def _covers_whole_turns(story: Story, summary: Row, name: str) -> Iterator[str]:
-    for entry in story.entries:
-        if entry["conversation"] != summary["conversation"] or entry["seq"] > summary["covers_to"]:
+    there = [entry for entry in story.entries if entry["conversation"] == summary["conversation"]]
+    fresh = max((e["seq"] for e in there if e["kind"] == "fresh" and e["seq"] < summary["seq"]), default=0)
+    for entry in there:
+        if not fresh < entry["seq"] <= summary["covers_to"]:
             continue
         if entry["label"] > summary["label"]:
             yield f"{name} is labelled {summary['label']}, and covers what is labelled {entry['label']}"
