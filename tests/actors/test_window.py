@@ -11,7 +11,7 @@ from dreamwalker.house import MAIN_AGENT
 from storage import notes
 from storage.operation import Commit
 from storage.records import Entry
-from storage.spend import SumsOfRun
+from storage.spend import SumsOf
 from tests.actors.delegating import Cast, worker_runs
 from tests.actors.house import Inside, inside, open_house
 from tests.messages_api import Gate, answer, paused, say, serve_messages_api, use
@@ -120,7 +120,7 @@ async def test_a_summary_is_paid_for_through_the_books(database_url: str) -> Non
         it.api.answer_with(replying(say("Tulips.")))
         await talk(it, 5)
         run = (await it.runs())[-1]
-        sums = {item.kind: item for item in await it.ask(SumsOfRun(run.id))}
+        sums = {item.kind: item for item in await it.ask(SumsOf("run", run.id))}
         assert sums["compaction"].requests == 1 and sums["compaction"].unsettled == 0
         assert sums["compaction"].cost > 0 and sums["turn"].requests == 1 and run.asked == 2
 
@@ -137,7 +137,7 @@ async def test_a_death_while_it_is_written_is_made_good(database_url: str) -> No
         async with open_house(database_url, api, limits=SMALL) as it:
             run = (await it.settled(5))[-1]
             assert run.state == "done" and len(await summaries(it)) == 1
-            sums = {item.kind: item for item in await it.ask(SumsOfRun(run.id))}
+            sums = {item.kind: item for item in await it.ask(SumsOf("run", run.id))}
             assert sums["compaction"].requests == 2 and sums["compaction"].unsettled > 0, "the first was not settled"
 
 
