@@ -97,6 +97,8 @@ async def list_notes(asked: Asked[AgentPath, NotesQuery, Nothing]) -> Notes:
     limit, query = house.limits.page_entries, search.query_of(asked.query.query)
     if query is not None:
         found = await house.store.ask(search.SearchNotes(query=query, limit=limit + 1, agent=name))
+    elif asked.query.query.strip():
+        found = ()  # there is no word in it, and so in nothing
     else:
         found = await house.store.ask(notes.ListNotes(name, limit + 1))
     shown = tuple(Note.of(note) for note in found[:limit])
