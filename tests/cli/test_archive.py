@@ -71,4 +71,4 @@ def test_a_backup_keeps_the_newest(practiced: Machine, tmp_path: Path) -> None:
 
 def test_it_can_go_into_a_pipe(practiced: Machine) -> None:
     said = practiced.run("export", "-")
-    assert said.returncode == 0 and json.loads(said.stdout.splitlines()[-1])["manifest"]["agents"]["rows"] == 1
+    assert said.returncode == 0 and json.loads(said.stdout.splitlines()[-1])["manifest"]["agents"]["rows"] >= 1
