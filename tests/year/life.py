@@ -97,6 +97,11 @@ class Mortal:
         self.rung: set[int] = set()
         self.pushes_wait = True
 
+    @property
+    def generation(self) -> str:
+        """There is one deploy."""
+        return "0"
+
     async def ask(self, operation: Operation[T] | Read[T]) -> T:
         self.operations += 1
         dying = self.dies_at is not None and self.operations >= self.dies_at
@@ -152,7 +157,7 @@ class Means:
         purse = Purse(day_limit=5 * NANO, month_limit=50 * NANO, zone=self.zone)
         self.guard = Guard(Scripted(phone.seed), prices, lambda: purse)
 
-    def toolbox(self, conversation_kind: str) -> Toolbox:
+    def toolbox(self, conversation_kind: str, agent: str) -> Toolbox:
         return Toolbox(() if conversation_kind == "job" else REMINDER_TOOLS, self.redactor)
 
 
