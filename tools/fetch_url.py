@@ -26,14 +26,14 @@ class FetchFailed(Exception):
 class Page:
     """What an address gave: its text, from the character on that was asked for.
 
-    `address` is where it was found in the end, `title` what it calls itself. `follow_characters` of its text come after
-    what is here; `cut`: it was longer than what is read of a page, so there may be more.
+    `address` is where it was found in the end, `title` what it calls itself, `characters` how many its whole text
+    has. `cut`: only its beginning was read, since it was too long or broke off on its way, so there may be more.
     """
 
     address: str
     title: str
     text: str
-    follow_characters: int
+    characters: int
     cut: bool
 
 
@@ -99,11 +99,13 @@ def _shown(context: ToolContext, page: Page, skipped: int) -> Result:
         limit_characters=context.limits.page_characters + len(head) + 2,
     )
     parts: list[str] = []
-    if page.follow_characters:
-        following = skipped + len(page.text)
-        parts.append(f"{page.follow_characters:,} more characters follow; skip_characters {following} reads on there.")
-    if page.cut:
-        parts.append("It is longer than what is read of a page: what comes after that can't be had.")
-    if not page.text.strip():
+    following = skipped + len(page.text)
+    if left := max(page.characters - following, 0):
+        parts.append(f"{left:,} more characters follow; skip_characters {following} reads on there.")
+    elif 0 < page.characters <= skipped:
+        parts.append(f"Its text has {page.characters:,} characters, so nothing comes after {skipped:,} of them.")
+    elif len(page.text) == page.characters and not page.text.strip():
         parts.append("There is no text on it: it may be drawn by a program in the browser.")
+    if page.cut:
+        parts.append("Only its beginning could be read: it is too long, or broke off. What comes after can't be had.")
     return Result(parts=(shown, *parts))

@@ -14,6 +14,9 @@ _LOOKED_AT_BYTES = 4_096
 _GUESSED_FROM_BYTES = 32_768
 _BAD_SHARE_MAX = 0.002
 """A page with more characters than this that its charset does not know is written in another."""
+_UTF8_GOOD_PER_BAD = 4
+"""So many characters beyond ASCII, all well-formed, make what is not well-formed a fault in UTF-8: in other charsets
+few pairs of bytes happen to be any."""
 _CONTROL_SHARE_MAX = 0.02
 _WIDE_PART = 50
 """One byte of so many is zero at least in UTF-16: spaces, digits, tags."""
@@ -75,9 +78,11 @@ def decode(body: bytes, header: str, *, html: bool) -> str:
         return _text(body.decode(wide, "replace"))
     said = [_codec(header), _codec(_own_word(body, html=html))]
     if said[0] == _LATIN:  # many servers say so of whatever they serve, and then the page knows better
-        said.reverse()
+        said = [said[1] or ("utf-8" if _is_utf8(body) else None), _LATIN]
     for codec in filter(None, said):
         text = body.decode(codec, "replace")
+        if codec == "utf-8" and _is_utf8(body):
+            return _text(text)
         if text.count("\ufffd") <= len(text) * _BAD_SHARE_MAX and not (codec == _LATIN and _is_no_latin(body)):
             return _text(text)
     return _text(_guessed(body))
@@ -108,18 +113,20 @@ def _codec(label: str) -> str | None:
 
 def _guessed(body: bytes) -> str:
     """The text of a page that says nothing, or nothing true, of its charset."""
-    try:
-        return body.decode()
-    except UnicodeDecodeError as error:
-        if (
-            error.start >= len(body) - 4
-            or body.decode("utf-8", "replace").count("\ufffd") <= len(body) * _BAD_SHARE_MAX
-        ):
-            return body.decode("utf-8", "replace")  # it was cut in the middle of a character, or is a little broken
+    if _is_utf8(body):
+        return body.decode("utf-8", "replace")
     from charset_normalizer import from_bytes
 
     best = from_bytes(_telling(body), cp_isolation=_GUESSES).best()
     return body.decode(best.encoding if best is not None else "cp1252", "replace")
+
+
+def _is_utf8(body: bytes) -> bool:
+    """Whether it is UTF-8: well-formed, or a little broken, or cut in the middle of a character."""
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(body)  # what is cut at its end is left out
+    bad = text.count("\ufffd") - body.count("\ufffd".encode())
+    good = len(text) - len(text.encode("ascii", "ignore")) - bad
+    return good >= bad * _UTF8_GOOD_PER_BAD if good else body.isascii()
 
 
 def _telling(body: bytes) -> bytes:

@@ -68,11 +68,11 @@ def main() -> None:
     except Unreadable as unreadable:
         answer: dict[str, Any] = {"failed": str(unreadable)}
     else:
-        start, end = task["skip_characters"], task["skip_characters"] + task["limit_characters"]
+        start = task["skip_characters"]
         answer = {
             "title": " ".join(title.split())[:_TITLE_CHARACTERS],
-            "text": text[start:end],
-            "follow": max(len(text) - end, 0),
+            "text": text[start : start + task["limit_characters"]],
+            "characters": len(text),
             "cut": cut,
         }
     sys.stdout.buffer.write(json.dumps(answer).encode())

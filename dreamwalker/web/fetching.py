@@ -6,7 +6,7 @@ it, and every failure has its fixed sentence. One deadline stands over all of th
 
 import re
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, aclosing
 
 import attrs
@@ -119,15 +119,18 @@ async def _page(address: WebAddress, response: httpcore2.Response, limits: Limit
     media = content_type.partition(";")[0].strip()
     charset, kind = _CHARSET.search(content_type), _kind(media)
     try:
-        unpack = Inflate(_header(response, b"content-encoding"))
-        body, cut = await _body(response, unpack, limits.page_bytes)
+        unpack = Inflate(_joined(response, b"content-encoding"))
+        body, too_long = await _body(response, unpack, limits.page_bytes)
     except BadPacking:
         raise FetchFailed("The page is packed in a way that was not asked for, or badly.") from None
     kind = kind or _looks(body)
-    if kind == "pdf" and cut:
+    cut = too_long or not unpack.whole
+    if kind == "pdf" and too_long:
         raise FetchFailed(
             f"It is a PDF of more than {limits.page_bytes // 1_000_000} MB, which is too long to be read."
         )
+    if kind == "pdf" and cut:
+        raise FetchFailed("It is a PDF of which only the beginning came, so it can't be read.")
     return Fetched(address=address, kind=kind, charset=charset[1] if charset else "", body=body, cut=cut)
 
 
@@ -177,7 +180,19 @@ def _looks(body: bytes) -> str:
 
 def _header(response: httpcore2.Response, name: bytes) -> str:
     """The first header of a name; "" if there is none."""
-    value = next((value for key, value in response.headers if key.lower() == name), b"")
+    return next(_headers(response, name), "")
+
+
+def _joined(response: httpcore2.Response, name: bytes) -> str:
+    """A header that is a list, which may come in several lines."""
+    return ",".join(_headers(response, name))
+
+
+def _headers(response: httpcore2.Response, name: bytes) -> Iterator[str]:
+    return (_decoded(value) for key, value in response.headers if key.lower() == name)
+
+
+def _decoded(value: bytes) -> str:
     try:
         return value.decode().strip()
     except UnicodeDecodeError:

@@ -10,6 +10,8 @@ STEP_BYTES = 65_536
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
 ACCEPTED = "gzip, deflate"
 """What is asked for: both can be unpacked in bounded steps by Python's own library."""
+_MAGIC = b"\x1f\x8b"
+"""How each part of a gzip begins; it may have several (RFC 1952), which come as the network cuts them."""
 
 
 class BadPacking(Exception):
@@ -25,25 +27,38 @@ class Inflate:
             raise BadPacking  # more than once, or what nobody asked for
         self._plain, self._gzip = not names, names != ["deflate"]
         self._inflating: zlib._Decompress | None = None
-        self._over = False
+        self._ended, self._kept, self._over = False, b"", False
+
+    @property
+    def whole(self) -> bool:
+        """Whether what has come ends where its packing says that it ends, trailer and all."""
+        return self._inflating is None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """What comes out of the next piece, step by step. Raises BadPacking."""
         if self._plain:
             yield data
             return
-        while data and not self._over:
+        data, full = self._kept + data, False
+        self._kept = b""
+        while (data or full) and not self._over:
             if self._inflating is None:
+                if self._ended and data == _MAGIC[:1]:  # too little to tell: the rest of the mark may come yet
+                    self._kept = data
+                    return
+                if self._ended and not data.startswith(_MAGIC):
+                    self._over = True
+                    return
                 self._inflating = zlib.decompressobj(_GZIP if self._gzip else _wrapping(data))
             try:
                 out = self._inflating.decompress(data, STEP_BYTES)
             except zlib.error:
                 raise BadPacking from None
             yield out
-            data = self._inflating.unconsumed_tail
+            data, full = self._inflating.unconsumed_tail, len(out) == STEP_BYTES  # full: there may be more inside
             if self._inflating.eof:
-                data, self._inflating = self._inflating.unused_data, None
-                self._over = not self._gzip or not data.startswith(b"\x1f\x8b")  # a gzip may have several parts
+                data, full, self._inflating = self._inflating.unused_data, False, None
+                self._ended, self._over = True, not self._gzip
 
 
 def _wrapping(data: bytes) -> int:

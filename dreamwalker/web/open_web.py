@@ -50,7 +50,7 @@ class OpenWeb:
             address=str(found.address),
             title=text.title,
             text=text.text[:limit_characters],
-            follow_characters=text.follow_characters,
+            characters=text.characters,
             cut=found.cut or text.cut,
         )
 

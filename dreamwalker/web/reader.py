@@ -49,11 +49,11 @@ class Task:
 
 @attrs.frozen(kw_only=True)
 class Text:
-    """What was made of it."""
+    """What was made of it. `characters`: how many its whole text has."""
 
     title: str
     text: str
-    follow_characters: int
+    characters: int
     cut: bool
 
 
@@ -123,9 +123,10 @@ def _made(answer: bytes) -> Text:
         said = json.loads(answer)
         if (failed := said.get("failed")) is not None:
             raise FetchFailed(FAILURES.get(failed, UNREADABLE))
-        title, text, follow, cut = said["title"], said["text"], said["follow"], said["cut"]
-        if not (isinstance(title, str) and isinstance(text, str) and isinstance(follow, int) and isinstance(cut, bool)):
+        title, text, characters, cut = said["title"], said["text"], said["characters"], said["cut"]
+        shapes = (str, str, int, bool)
+        if not all(isinstance(each, shape) for each, shape in zip((title, text, characters, cut), shapes, strict=True)):
             raise TypeError
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise FetchFailed(UNREADABLE) from None
-    return Text(title=title[:_TITLE_CHARACTERS], text=text, follow_characters=max(follow, 0), cut=cut)
+    return Text(title=title[:_TITLE_CHARACTERS], text=text, characters=max(characters, len(text)), cut=cut)

@@ -1,9 +1,10 @@
 """Whatever comes, what reads it says yes or one thing, and never breaks."""
 
+import gzip
 import zlib
 from contextlib import suppress
 
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from dreamwalker.web import charset, page_html
@@ -67,6 +68,34 @@ def test_what_was_packed_comes_out_whole_however_it_comes_in(data: bytes, level:
     packed, unpack = zlib.compress(data, level), Inflate("deflate")
     out = b"".join(b"".join(unpack.feed(packed[at : at + size])) for at in range(0, len(packed), size))
     assert out == data
+
+
+@given(st.lists(st.binary(max_size=100_000), min_size=1, max_size=3), st.integers(1, 5_000), st.binary(max_size=9))
+def test_a_gzip_of_several_parts_is_one_however_it_comes_in_and_what_is_no_part_ends_it(
+    parts: list[bytes], size: int, rest: bytes
+) -> None:
+    packed = b"".join(map(gzip.compress, parts))
+    if rest.startswith(b"\x1f"):
+        rest = b""
+    unpack = Inflate("gzip")
+    out = b"".join(b"".join(unpack.feed(piece)) for piece in _cut(packed + rest, size))
+    assert out == b"".join(parts) and unpack.whole
+
+
+@given(st.binary(max_size=300_000), st.sampled_from(["gzip", "deflate", "raw"]), st.integers(1, 5_000), st.data())
+def test_what_lacks_its_end_is_not_whole(data: bytes, kind: str, size: int, drawn: st.DataObject) -> None:
+    packed = {"gzip": gzip.compress, "deflate": zlib.compress, "raw": lambda it: zlib.compress(it)[2:-4]}[kind](data)
+    assume(kind != "raw" or packed[0] & 0x0F != 8)  # what looks like a wrapping is taken for one
+    unpack = Inflate("gzip" if kind == "gzip" else "deflate")
+    assert b"".join(b"".join(unpack.feed(piece)) for piece in _cut(packed, size)) == data and unpack.whole
+    unpack = Inflate("gzip" if kind == "gzip" else "deflate")
+    begun = packed[: drawn.draw(st.integers(1, len(packed) - 1))]
+    assert data.startswith(b"".join(b"".join(unpack.feed(piece)) for piece in _cut(begun, size)))
+    assert not unpack.whole
+
+
+def _cut(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
 
 
 @given(

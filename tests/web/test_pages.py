@@ -5,6 +5,8 @@ import json
 import zlib
 
 import pytest
+import trio
+import trio.testing
 
 from tests.web.internet import Internet, http, to
 from tests.web.pdfs import pdf
@@ -56,7 +58,7 @@ async def test_a_page_becomes_text_with_its_headings_lists_tables_and_links(net:
     assert (
         "Obey" not in page.text and "alert" not in page.text and "Home" not in page.text and "and me" not in page.text
     )
-    assert not page.cut and page.follow_characters == 0
+    assert not page.cut and page.characters == len(page.text)
 
 
 async def test_nothing_is_sent_but_the_address(net: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,6 +113,40 @@ async def test_packed_pages_are_unpacked(net: Internet, encoding: str, pack: obj
     assert (await net.fetch("http://a.example/")).text.count("hello there") == 1000
 
 
+async def test_a_page_in_several_packed_parts_is_read_whole_however_they_come(net: Internet) -> None:
+    first, second = gzip.compress(b"<p>one</p>"), gzip.compress(b"<p>two</p>")
+
+    for cut in (len(first), len(first) + 1, len(first) - 3):
+
+        async def in_two(stream: trio.SocketStream, cut: int = cut) -> None:
+            packed = first + second
+            await stream.send_all(http(packed[:cut], "Content-Encoding: gzip", "Connection: close", length=False))
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            await stream.send_all(packed[cut:])
+
+        net.pages["a.example/"] = in_two
+        page = await net.fetch("http://a.example/")
+        assert page.text == "one\n\ntwo" and not page.cut
+
+
+async def test_a_packed_page_that_lacks_its_end_says_so(net: Internet) -> None:
+    packed = gzip.compress("".join(f"{n} " for n in range(20_000)).encode())
+    for size in (len(packed) // 2, len(packed) - 8):
+        net.pages["a.example/"] = http(packed[:size], "Content-Encoding: gzip", kind="text/plain")
+        page = await net.fetch("http://a.example/")
+        assert page.text.startswith("0 1 2 ") and page.cut
+    net.pages["a.example/"] = http(gzip.compress(pdf("Hi"))[:-8], "Content-Encoding: gzip", kind="application/pdf")
+    with pytest.raises(FetchFailed, match="only the beginning came"):
+        await net.fetch("http://a.example/")
+
+
+async def test_how_a_page_is_packed_may_be_said_in_several_headers(net: Internet) -> None:
+    net.pages["a.example/"] = http(
+        gzip.compress(b"there"), "Content-Encoding: identity", "Content-Encoding: gzip", kind="text/plain"
+    )
+    assert (await net.fetch("http://a.example/")).text == "there"
+
+
 async def test_five_redirects_are_followed_and_the_sixth_is_not(net: Internet) -> None:
     for n, status in enumerate(("301 Moved", "302 Found", "303 See", "307 Temporary", "308 Permanent", "302 Found")):
         net.pages[f"a{n}.example/"] = to(f"http://a{n + 1}.example/", status)
@@ -125,8 +161,8 @@ async def test_a_long_text_is_read_on_where_it_was_cut(net: Internet) -> None:
     net.pages["a.example/"] = http("".join(f"{n} " for n in range(20_000)).encode(), kind="text/plain")
     first = await net.fetch("http://a.example/")
     rest, read = first, [first.text]
-    while rest.follow_characters:
-        rest = await net.fetch("http://a.example/", skip=sum(map(len, read)))
+    while rest.characters > (skip := sum(map(len, read))):
+        rest = await net.fetch("http://a.example/", skip=skip)
         read.append(rest.text)
     assert "".join(read).split() == [str(n) for n in range(20_000)] and len(read) == 3
 
@@ -185,6 +221,25 @@ async def test_a_page_is_read_in_the_characters_it_is_written_in(
     headers = {"header": charset, "header and wrong meta": charset, "wrong header": "utf-8"}
     header = "iso-8859-1" if "latin" in where else headers.get(where)
     net.pages["a.example/"] = http(body, kind=f"text/html; charset={header}" if header else "text/html")
+    assert (await net.fetch("http://a.example/")).text == said
+
+
+GERMAN = "Grüße aus Österreich, schöne Straße, müde Bären und große Hüte über den Flüssen."
+
+
+@pytest.mark.parametrize("said", [GERMAN, JAPANESE, RUSSIAN, "Привет."])
+@pytest.mark.parametrize("kind", ["text/plain", "text/plain; charset=utf-8", "text/plain; charset=iso-8859-1"])
+async def test_one_bad_byte_does_not_ruin_a_short_page(net: Internet, said: str, kind: str) -> None:
+    net.pages["a.example/"] = http(said.encode() + b"\xff ok", kind=kind)
+    assert (await net.fetch("http://a.example/")).text == said + "\ufffd ok"
+    net.pages["a.example/"] = http(said.encode(), kind=kind)
+    assert (await net.fetch("http://a.example/")).text == said
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "text/plain; charset=utf-8", "text/plain; charset=iso-8859-1"])
+async def test_a_few_accents_in_latin_letters_are_not_lost(net: Internet, kind: str) -> None:
+    said = "Das Café hat heute für alle Gäste geöffnet."
+    net.pages["a.example/"] = http(said.encode("cp1252"), kind=kind)
     assert (await net.fetch("http://a.example/")).text == said
 
 

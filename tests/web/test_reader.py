@@ -117,7 +117,13 @@ async def test_what_needs_too_much_memory_is_given_up() -> None:
 
 async def test_an_answer_that_is_none_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that took the process over can say what it likes; only the shape of an answer is taken."""
-    for said in ("", "no json", "[]", '{"failed": "obey me"}', '{"title": 1, "text": "", "follow": 0, "cut": false}'):
+    for said in (
+        "",
+        "no json",
+        "[]",
+        '{"failed": "obey me"}',
+        '{"title": 1, "text": "", "characters": 0, "cut": false}',
+    ):
         liar = tmp_path / "liar"
         liar.write_text(f"#!/bin/sh\ncat > /dev/null\ncat <<'END'\n{said}\nEND\n")
         liar.chmod(0o755)
@@ -126,7 +132,7 @@ async def test_an_answer_that_is_none_is_not_believed(tmp_path: Path, monkeypatc
             await read(task(b"<p>x"), Limits())
     title = "t" * 100_000
     liar.write_text(
-        f'#!/bin/sh\ncat > /dev/null\necho \'{{"title": "{title}", "text": "", "follow": -5, "cut": true}}\'\n'
+        f'#!/bin/sh\ncat > /dev/null\necho \'{{"title": "{title}", "text": "", "characters": -5, "cut": true}}\'\n'
     )
     made = await read(task(b"<p>x"), Limits())
-    assert len(made.title) == 300 and made.follow_characters == 0
+    assert len(made.title) == 300 and made.characters == 0

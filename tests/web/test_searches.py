@@ -1,5 +1,6 @@
 """Workers on the web: what searches and pages bring, what they cost, and what is said when they can't be had."""
 
+import gzip
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -207,6 +208,24 @@ async def test_a_long_page_says_how_to_read_on(database_url: str, net: Internet)
         await it.say("When does the zoo open?")
         await it.settled()
         assert "60,000 more characters follow; skip_characters 40000 reads on there." in text(results(cast)[0])
+
+
+async def test_reading_on_behind_the_end_of_a_page_is_told_apart_from_a_page_without_text(
+    database_url: str, net: Internet
+) -> None:
+    net.pages["zoo.example/"] = http(b"lion", kind="text/plain")
+    net.pages["zoo.example/none"] = http(b"<script>draw()</script>")
+    net.pages["zoo.example/half"] = http(gzip.compress(b"lion")[:-8], "Content-Encoding: gzip", kind="text/plain")
+    asked = [{"url": "http://zoo.example/", "skip_characters": 4_000}, {"url": "http://zoo.example/none"}]
+    asked.append({"url": "http://zoo.example/half"})
+    async with working(database_url, net) as (it, cast):
+        cast.does("Find", answer(*(use("fetch_url", each) for each in asked)), say("Nothing."))
+        await it.say("When does the zoo open?")
+        await it.settled()
+        beyond, empty, half = map(text, results(cast))
+        assert "Its text has 4 characters, so nothing comes after 4,000 of them." in beyond
+        assert "There is no text on it" in empty and "There is no text on it" not in beyond
+        assert "lion" in half and "Only its beginning could be read" in half
 
 
 async def test_a_server_gives_its_workers_both(database_url: str) -> None:
