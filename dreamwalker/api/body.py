@@ -73,10 +73,7 @@ def _constant(name: str) -> Any:
 
 def convert(value: Any, struct: type[S]) -> S:
     """A JSON value as the struct. Raises Refused if it does not fit."""
-    try:
-        return msgspec.convert(value, struct)
-    except msgspec.ValidationError as error:
-        raise Refused(422, f"{error}.") from None
+    return _fitting(value, struct, 422, strict=True)
 
 
 def convert_text(pairs: Iterable[tuple[str, str]], struct: type[S], *, status: int) -> S:
@@ -85,7 +82,14 @@ def convert_text(pairs: Iterable[tuple[str, str]], struct: type[S], *, status: i
     values = {clean(name): value for name, value in items}
     if len(values) < len(items):
         raise Refused(status, "A name stands twice in the query.")
+    return _fitting(values, struct, status, strict=False)
+
+
+def _fitting(value: Any, struct: type[S], status: int, *, strict: bool) -> S:
     try:
-        return msgspec.convert(values, struct, strict=False)
+        return msgspec.convert(value, struct, strict=strict)
     except msgspec.ValidationError as error:
-        raise Refused(status, f"{error}." if status != 404 else "There is nothing here.") from None
+        why = f"{error}."
+    except UnicodeEncodeError:  # msgspec looks into a text where a number or one of a few words is wanted
+        why = "A text with half a character in it (a lone surrogate) stands where no such text can."
+    raise Refused(status, "There is nothing here." if status == 404 else why)

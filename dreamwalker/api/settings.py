@@ -1,10 +1,12 @@
 """The owner's settings. One rule: they are judged together before any is set."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from dreamwalker import settings
+from tools.taint import Mode
 
 from .endpoint import Asked, Endpoint, Given, Nothing, Shown
 from .errors import Refused
@@ -16,7 +18,9 @@ class SettingsChange(Given, frozen=True):
     zone: str | msgspec.UnsetType = msgspec.UNSET
     day_limit_dollars: float | msgspec.UnsetType = msgspec.UNSET
     month_limit_dollars: float | msgspec.UnsetType = msgspec.UNSET
-    ask: Literal["since-message", "strict"] | msgspec.UnsetType = msgspec.UNSET
+    ask: Annotated[str, Meta(extra_json_schema={"enum": [mode.value for mode in Mode]})] | msgspec.UnsetType = (
+        msgspec.UNSET
+    )
     pushes: bool | msgspec.UnsetType = msgspec.UNSET
     snooze_minutes: int | msgspec.UnsetType = msgspec.UNSET
     keep_days: int | msgspec.UnsetType = msgspec.UNSET

@@ -67,6 +67,10 @@ NOT_FITTING = {
     "an empty quote": body(quotes=[{"text": ""}]),
     "quotes that are text": body(quotes="abc"),
     "too many quotes": body(quotes=[{"text": "x"}] * 51),
+    "half a character for a list": body(quotes="\ud800"),
+    "half a character for a truth": body(interrupt="\ud800"),
+    "half a character for a number": body(seen="\ud800"),
+    "half a character for an object": body(quotes=["\ud800"]),
     "an unknown field of a quote": body(quotes=[{"text": "x", "label": 0}]),
 }
 
@@ -89,6 +93,13 @@ async def test_what_does_not_fit_is_refused_with_the_place(database_url: str) ->
         answer = await w.client.post(MESSAGES, content=body(quotes=[{"text": 5}]))
         assert "$.quotes[0].text" in answer.json()["error"]["message"]
         assert w.system.state == "asleep"
+
+
+async def test_half_a_character_in_a_setting_is_refused(database_url: str) -> None:
+    async with world(database_url) as w:
+        for name in ("day_limit_dollars", "month_limit_dollars", "ask", "pushes", "snooze_minutes", "zone"):
+            answer = await w.client.patch("/api/settings", content=json.dumps({name: "\ud800"}).encode())
+            assert answer.status_code == 422, (name, answer.text)
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
