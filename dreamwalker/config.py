@@ -91,7 +91,7 @@ class Config:
             "WAKE TOKEN": self.wake_token,
             "ENTRY SECRET": self.entry_secret,
             "MODEL KEY": self.api_key,
-            "DATABASE PASSWORD": _password(self.database_url),
+            "DATABASE PASSWORD": password_in(self.database_url),
             "NTFY TOPIC": self.ntfy_topic,
             "NTFY TOKEN": self.ntfy_token,
             "NETLIFY TOKEN": self.netlify_token,
@@ -153,7 +153,8 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
     )
     for name, secret in config.secrets().items():
         from_file = name == "API TOKEN" and config.token is None
-        reading.judge_secret(f"The token in {config.token_file}" if from_file else _SET_BY[name], secret)
+        set_by = f"The token in {config.token_file}" if from_file else _SET_BY[name]
+        reading.judge_secret(set_by, secret, needless=_NEEDLESS.get(name))
     if reading.problems:
         listed = "\n".join(f"- {problem}" for problem in reading.problems)
         raise BadConfiguration(f"dreamwalker can't start with these settings of the environment:\n{listed}")
@@ -174,6 +175,10 @@ _SET_BY = {
     "ENTRY SECRET": "DREAMWALKER_ENTRY_SECRET",
 }
 """Where each secret stands, for whoever has to change it."""
+
+
+_NEEDLESS = {"MODEL KEY": "model", "DATABASE PASSWORD": "database"}
+"""What may ask for no secret: a model on one's own machine, a database that lets in whoever reaches it."""
 
 
 class _Reading:
@@ -225,7 +230,7 @@ class _Reading:
         names = (self.text(listed) or "").lower().replace(",", " ").split()
         if any("/" in name or ":" in name for name in names):
             self.problems.append(f"{listed} lists bare names such as agent.example, without https:// and port")
-        return tuple(dict.fromkeys([*names, *filter(None, [_host(self.text(address))])]))
+        return tuple(dict.fromkeys([*names, *filter(None, [host_in(self.text(address))])]))
 
     def topic(self, name: str) -> str | None:
         value = self.text(name)
@@ -278,13 +283,15 @@ class _Reading:
         value = self.text(name)
         if value is not None and len(value.encode()) < TOKEN_BYTES_MIN:
             self.problems.append(f"{name} is too short: a token has at least {TOKEN_BYTES_MIN} bytes")
+            return None
         return value
 
-    def judge_secret(self, name: str, secret: str) -> None:
+    def judge_secret(self, name: str, secret: str, *, needless: str | None) -> None:
+        """`needless`: what may well ask for none."""
         if is_weak(secret):
             self.problems.append(
-                f"{name} can't be told from ordinary text, so it could not be kept out of answers and "
-                "logs: use a longer, more random one (or none, for a model or a database that asks for none)"
+                f"{name} can't be told from ordinary text, so it could not be kept out of answers and logs: "
+                "use a longer, more random one" + (f" (or none, if the {needless} asks for none)" if needless else "")
             )
 
     def number(self, name: str, default: int, *, lowest: int, highest: int) -> int:
@@ -324,7 +331,8 @@ class _Reading:
         return Limits(**given)  # type: ignore[arg-type]
 
 
-def _host(address: str | None) -> str | None:
+def host_in(address: str | None) -> str | None:
+    """The host of an address; None if there is none that can be read."""
     try:
         return urlsplit(address or "").hostname
     except ValueError:
@@ -338,9 +346,11 @@ def _kept(token_file: Path) -> str | None:
         return None
 
 
-def _password(url: str | None) -> str | None:
-    password = urlsplit(url).password if url else None
-    return unquote(password) if password else None
+def password_in(url: str | None) -> str | None:
+    """The password in an address, also in one that can't be read otherwise: it must not stand in a text either."""
+    user, at, _ = re.split("[/?#]", (url or "").partition("//")[2], maxsplit=1)[0].rpartition("@")
+    password = user.partition(":")[2]
+    return unquote(password) if at and password else None
 
 
 def _machine_zone() -> ZoneInfo:

@@ -5,13 +5,12 @@ environment. On a machine of one's own nothing comes, and what the configuration
 """
 
 import time
-from urllib.parse import unquote, urlsplit
 
 from netlify.deploy import Deploy
 from netlify.gateway import Visit
 
 from .claude import Credentials, NewestCredentials
-from .config import Config
+from .config import Config, password_in
 
 REMEMBERED = 4
 """So many values of a secret that rotates are kept out of texts: one may be quoted a while after it was replaced."""
@@ -51,7 +50,7 @@ class Visits:
         self.first_at = self.first_at or time.monotonic()
         self.deploy, self.headers = visit.deploy, visit.headers
         if visit.database_url is not None and visit.database_url != self.database_url:
-            self._came("database", _password(visit.database_url), "DATABASE PASSWORD")
+            self._came("database", password_in(visit.database_url), "DATABASE PASSWORD")
             self.database_url = visit.database_url
         if visit.model is None:
             return False
@@ -73,8 +72,3 @@ class Visits:
         self.newest_at[what] = time.monotonic()
         if secret:
             self._secrets[name] = [*self._secrets.get(name, ()), secret][-REMEMBERED:]
-
-
-def _password(url: str) -> str | None:
-    password = urlsplit(url).password
-    return unquote(password) if password else None

@@ -130,6 +130,8 @@ class _Link:
                     raise
             except asyncpg.ClientConfigurationError as error:
                 raise Unavailable(f"the database's address can't be used: {error}") from error
+            except (ValueError, OverflowError):  # its words may quote the password, which stands in the address
+                raise Unavailable("the database's address can't be used: it can't be read as one") from None
             except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
                 await patience.wait(error)
         return self.raw

@@ -9,9 +9,10 @@ import resource
 import sys
 import time
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from msgspec import Meta
+
+from dreamwalker.config import host_in
 
 from .endpoint import Asked, Endpoint, Nothing, Shown
 
@@ -64,7 +65,7 @@ async def read_platform(asked: Asked[Nothing, Nothing, Nothing]) -> Ground:
         visits=visits.count,
         model=_lent(visits.rotations["model"], visits.newest_at["model"]),
         database=_lent(visits.rotations["database"], visits.newest_at["database"]),
-        host="embedded" if system.config.embedded else _host(system.config.database_url or visits.database_url),
+        host="embedded" if system.config.embedded else host_in(system.config.database_url or visits.database_url) or "",
         drops=house.store.drops,
         up=round(time.monotonic() - STARTED_AT, 1),
         first_visit=None if visits.first_at is None else round(visits.first_at - STARTED_AT, 3),
@@ -75,10 +76,6 @@ async def read_platform(asked: Asked[Nothing, Nothing, Nothing]) -> Ground:
         headers=visits.headers,
         variables=tuple(sorted(os.environ)),
     )
-
-
-def _host(url: str | None) -> str:
-    return urlsplit(url or "").hostname or ""
 
 
 def _lent(rotations: int, newest_at: float) -> Lent:

@@ -128,6 +128,26 @@ async def test_without_a_database_it_says_what_is_missing(database_url: str) -> 
         assert "@netlify/database" in (await w.get("/api/status", status=503))["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["postgresql://me:a-password-of-24-letters@[::1/x", "postgresql://me:a-password-of-24-letters@127.0.0.1:99999/x"],
+)
+async def test_an_address_of_a_database_that_cannot_be_is_told_in_words(
+    database_url: str, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with on_netlify(database_url) as w:
+        w.client.headers[HEADER.decode()] = header(address, w.api.url)
+        for path in ("/api/status", "/api/platform"):
+            answer = await w.client.get(path)
+            assert answer.status_code in (200, 503), answer.text
+            assert "a-password-of-24-letters" not in answer.text
+        assert (await w.client.get("/api/status")).status_code == 503
+        assert w.system.visits.secrets()["DATABASE PASSWORD"] == "a-password-of-24-letters"
+        assert "a-password-of-24-letters" not in caplog.text
+        w.client.headers[HEADER.decode()] = header(database_url, w.api.url)
+
+
 async def test_the_practice_model_answers_until_a_key_comes(database_url: str) -> None:
     async with on_netlify(database_url, say("I am Claude.")) as w:
         with_key = w.client.headers[HEADER.decode()]

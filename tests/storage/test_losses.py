@@ -255,6 +255,10 @@ async def test_a_database_that_is_away_for_a_moment_is_waited_for(url: str) -> N
         (lambda url: url.replace("/storage?", "/nowhere?"), "refused the connection.*nowhere"),
         (lambda url: url.replace("postgresql:", "mysql:"), "address can't be used"),
         (lambda url: url + "&sslmode=sometimes", "address can't be used"),
+        (lambda url: "postgresql://[::1", "address can't be used"),
+        (lambda url: "postgresql://me@127.0.0.1:99999/x", "address can't be used"),
+        (lambda url: "postgresql://me@127.0.0.1:port/x", "address can't be used"),
+        (lambda url: f"postgresql://me@{'a' * 64}.example/x", "address can't be used"),
     ],
 )
 async def test_a_wrong_address_is_told_at_once(url: str, change: Callable[[str], str], said: str) -> None:
