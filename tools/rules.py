@@ -101,8 +101,22 @@ def _cron(text: str) -> Cron:
         raise BadTime(f"The cron rule {text!r} can't be used: it has five fields (minute, hour, day, month, weekday).")
     rule = Cron(text)
     try:
-        if next(rule.walls(datetime(2000, 1, 1)), None) is None:
-            raise CronSimError("It never occurs")
+        never = next(rule.walls(datetime(2000, 1, 1)), None) is None
     except CronSimError as error:
-        raise BadTime(f"The cron rule {text!r} can't be used: {str(error).lower()}.") from None
+        never = _is_fine_in_some_month(text)
+        if not never:
+            raise BadTime(f"The cron rule {text!r} can't be used: {str(error).lower()}.") from None
+    if never:
+        raise BadTime(f"The cron rule {text!r} can't be used: no such day ever comes.")
     return rule
+
+
+def _is_fine_in_some_month(text: str) -> bool:
+    """Whether a rule is refused for its day only since the months that it names are too short."""
+    minute, hour, day, month, weekday = text.split()
+    try:
+        CronSim(f"{minute} {hour} * {month} {weekday}", datetime(2000, 1, 1))
+        CronSim(f"{minute} {hour} {day} * {weekday}", datetime(2000, 1, 1))
+    except CronSimError:
+        return False
+    return True

@@ -11,7 +11,7 @@ import click
 from .command import Chosen
 from .messages import EXIT_CODES, print_reply, tell_or_stop, why_not_done
 from .options import agent_option
-from .problems import OK
+from .problems import OK, Problem, Unreachable
 from .reach import Server, found_or_started
 from .slash import carry_out, parse
 from .telling import PRACTICE, Telling
@@ -60,11 +60,23 @@ def _line_by_line(server: Server, agent: str) -> int:
         if typed is not None and typed[0] == "quit":
             break
         if typed is not None:
-            if shown := carry_out(server.api, agent, *typed):
-                say(shown)
+            code = _slash(server, agent, *typed)
         elif line.strip():
             telling = Telling(server=server, agent=agent, on_reply=print_reply, on_wait=remark)
             run = tell_or_stop(telling, sendable(line.rstrip("\n")), seen=seen)
             why_not_done(run)
             code, seen = EXIT_CODES[run["state"]], telling.no
     return code
+
+
+def _slash(server: Server, agent: str, word: str, rest: str) -> int:
+    """Do it; one that is refused is no reason to leave what comes after it unread. Returns its exit code."""
+    try:
+        if shown := carry_out(server.api, agent, word, rest):
+            say(shown)
+    except Unreachable:
+        raise
+    except Problem as problem:
+        problem.show()
+        return problem.exit_code
+    return OK

@@ -15,7 +15,7 @@ import attrs
 import httpx2
 
 from .problems import Conflict, NotFound, Problem, Refused, Unreachable, Unready
-from .terminal import Json
+from .terminal import Json, sendable
 
 PATIENCE_SECONDS = 10.0
 """How long a server may say that it isn't ready before the command gives up."""
@@ -52,15 +52,17 @@ class Api:
 
     def get(self, path: str, **query: str | int | None) -> Json:
         """Read. Raises Problem, as all of these do."""
-        return self._ask("GET", path, params={name: value for name, value in query.items() if value is not None})
+        given = {name: value for name, value in query.items() if value is not None}
+        said = {name: sendable(value) if isinstance(value, str) else value for name, value in given.items()}
+        return self._ask("GET", path, params=said)
 
     def post(self, path: str, body: Json | None = None) -> Json:
         """Send; `body` may hold a request id, which makes it safe to send again."""
-        return self._ask("POST", path, json=body or {})
+        return self._ask("POST", path, **_sent(body or {}))
 
     def patch(self, path: str, body: Json) -> Json:
         """Change."""
-        return self._ask("PATCH", path, json=body)
+        return self._ask("PATCH", path, **_sent(body))
 
     def delete(self, path: str) -> Json:
         """Take back."""
@@ -125,15 +127,30 @@ class Api:
             raise Unreachable("The command is ending.") from error  # another thread still asked
 
 
+def _sent(body: Json) -> dict[str, Any]:
+    """A body as it goes out, whatever a terminal that isn't UTF-8 put into it."""
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False)
+    return {"content": sendable(text).encode(), "headers": {"content-type": "application/json"}}
+
+
 def is_loopback(base: str) -> bool:
     """Whether an address is this machine itself."""
     host = urlsplit(base).hostname or ""
     return host == "localhost" or host == "::1" or host.startswith("127.")
 
 
+def is_address(base: str) -> bool:
+    """Whether an address can be taken apart, into a host at least."""
+    try:
+        parts = urlsplit(base)
+        return bool(parts.hostname) and parts.port != 0 and bool(httpx2.URL(base).host)
+    except (ValueError, httpx2.InvalidURL):
+        return False
+
+
 def quoted(name: str) -> str:
     """A name as one part of a path."""
-    return quote(name, safe="")
+    return quote(sendable(name), safe="")
 
 
 def parse(chunks: Iterable[bytes]) -> Iterator[Event]:

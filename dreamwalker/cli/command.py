@@ -3,7 +3,10 @@
 One rule: a noun's module is imported when its noun is asked for.
 """
 
+import errno
 import gc
+import os
+import sys
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
@@ -94,6 +97,10 @@ class _Root(click.Group):
         except Exception as error:
             if ctx.params["debug"]:
                 raise
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # no second try at exit
+                says = "No space is left where this is written to. What was asked for may be done all the same."
+                raise Problem(says) from error
             raise Problem(
                 f"Something went wrong that should not have ({type(error).__name__}: {error}). "
                 "DREAMWALKER_DEBUG=1 shows where."

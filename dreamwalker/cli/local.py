@@ -10,13 +10,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import attrs
 
 from ..config import Config
 from . import tokens
-from .problems import Refused, Unreachable
+from .problems import Misconfigured, Refused, Unreachable
 
 if TYPE_CHECKING:
     from .client import Api
@@ -76,10 +76,7 @@ class Child:
 
     def __init__(self, config: Config) -> None:
         self._log = config.home / "serve.log"
-        tokens.make_home(config.home)
-        if self._log.exists():
-            self._log.replace(self._log.with_suffix(".log.old"))
-        with open(os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as log:
+        with _new_log(self._log) as log:
             # -P: nothing in the present folder may pass for a module of ours.
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "dreamwalker", "serve", "--attached", "--port", "0"],
@@ -118,6 +115,19 @@ class Child:
         lines = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
         spoken = [line for line in lines if not line.startswith("{")]
         return f"{(spoken or ['It said nothing.'])[-1]} (All that it said is in {self._log}.)"
+
+
+def _new_log(path: Path) -> IO[bytes]:
+    """A new file for what a server says; the one before it is kept beside. Raises Misconfigured."""
+    try:
+        tokens.make_home(path.parent)
+        if path.exists():
+            path.replace(path.with_suffix(".log.old"))
+        return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    except OSError as error:
+        raise Misconfigured(
+            f"Nothing can be kept in {path.parent}, the folder that DREAMWALKER_HOME names: {error}"
+        ) from error
 
 
 def _api(config: Config, running: Running) -> "Api":

@@ -10,7 +10,7 @@ from .command import Chosen
 from .options import DefaultGroup, json_option
 from .reach import find
 from .telling import asked
-from .terminal import Json, clock_time, say, sendable, show_json, table, when
+from .terminal import Json, clock_time, number_in, say, sendable, show_json, table, when
 
 
 @click.group(
@@ -123,8 +123,8 @@ def send(api: Api, number: int, text: str) -> Json:
     """Answer a question. The number of an option stands for it."""
     question = api.get(f"/questions/{number}")["question"]
     options = question["options"]
-    if text.isdecimal() and 1 <= int(text) <= len(options):
-        text = options[int(text) - 1]
+    if (chosen := number_in(text)) is not None and 1 <= chosen <= len(options):
+        text = options[chosen - 1]
     return api.post(f"/questions/{number}/answer", {"answer": sendable(text)})
 
 

@@ -14,7 +14,7 @@ import click
 from .. import config as configuration
 from ..config import Config
 from . import local, tokens
-from .client import Api, Event, is_loopback
+from .client import Api, Event, is_address, is_loopback
 from .command import Chosen
 from .problems import Conflict, Misconfigured, Problem, Refused, Unreachable, Unready
 from .terminal import Json, remark
@@ -168,9 +168,11 @@ def _pauses() -> Iterator[float]:
 
 
 def _remote(config: Config, url: str) -> Api:
-    loopback = is_loopback(url)
     if not url.startswith(("http://", "https://")):
         raise Misconfigured(f"The address of a server begins with http:// or https://; this is {url!r}.")
+    if not is_address(url):
+        raise Misconfigured(f"An address is such as https://agent.example; {url!r} can't be read as one.")
+    loopback = is_loopback(url)
     if not loopback and url.startswith("http://"):
         remark(f"{url} is not https: the token and all that is said can be read on the way.")
     token = tokens.read(config) if loopback else config.token  # this machine's token is for this machine

@@ -4,6 +4,7 @@ One rule: what a setting may hold is for the server to judge.
 """
 
 import json
+import math
 
 import click
 
@@ -52,4 +53,4 @@ def _value(text: str) -> object:
         value = json.loads(text)
     except ValueError:
         return text
-    return value if isinstance(value, int | float | bool) else text
+    return value if isinstance(value, int | float | bool) and math.isfinite(value) else text

@@ -11,6 +11,7 @@ from .notes import listed, search
 from .questions import all_open, answered
 from .spend import totals
 from .telling import new_request_id
+from .terminal import number_in
 
 _SLASH = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL)
 
@@ -46,10 +47,10 @@ def carry_out(api: Api, agent: str, word: str, rest: str) -> str:
             return ""
         case "questions":
             return all_open(api, None)  # another agent may ask while it answers this one
-        case "yes" | "no" if rest.isdecimal():
-            return answered(api, int(rest), word)
-        case "answer" if (parts := rest.split(None, 1)) and parts[0].isdecimal():
-            return answered(api, int(parts[0]), parts[1] if len(parts) > 1 else "")
+        case "yes" | "no" if (number := number_in(rest)) is not None:
+            return answered(api, number, word)
+        case "answer" if (parts := rest.split(None, 1)) and (number := number_in(parts[0])) is not None:
+            return answered(api, number, parts[1] if len(parts) > 1 else "")
         case "yes" | "no" | "answer":
             return f"/{word} needs the number of a question. /questions lists them."
         case "notes":

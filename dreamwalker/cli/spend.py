@@ -3,7 +3,9 @@
 One rule: the numbers are the server's; what is set aside for requests under way counts as used.
 """
 
+import math
 from datetime import datetime
+from typing import Any
 
 import click
 
@@ -11,6 +13,15 @@ from .command import Chosen
 from .options import DefaultGroup, json_option
 from .reach import find
 from .terminal import Json, dollars, say, show_json, table, when
+
+
+class _Dollars(click.FloatRange):
+    """An amount. `nan` is a float too, and neither below nor above any bound."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if math.isnan(amount := super().convert(value, param, ctx)):
+            self.fail(f"{value!r} is no amount.", param, ctx)
+        return amount
 
 
 @click.group(
@@ -56,7 +67,7 @@ def show(chosen: Chosen, month: str | None, by: str, as_json: bool) -> None:
 
 
 @spend.command("raise")
-@click.argument("amount", metavar="DOLLARS", type=click.FloatRange(0, 1_000_000))
+@click.argument("amount", metavar="DOLLARS", type=_Dollars(0, 1_000_000))
 @click.option("--day", "period", flag_value="day", default="day", help="For today only (as without it).")
 @click.option("--month", "period", flag_value="month", help="For this month only.")
 @json_option

@@ -18,6 +18,9 @@ Json = dict[str, Any]
 _JOINERS = "\u200c\u200d\ufe0e\ufe0f"
 
 
+_DIGITS_MAX = 18  # all that a bigint always holds
+
+
 def drawn(text: str) -> str:
     """The text with every character that cannot be seen, or that a terminal would obey, drawn as ⟨U+001B⟩.
 
@@ -30,6 +33,11 @@ def drawn(text: str) -> str:
 def sendable(text: str) -> str:
     """What was typed, without what no request can carry: lone surrogates, from a terminal that isn't UTF-8."""
     return text.encode("utf-8", "replace").decode()
+
+
+def number_in(text: str) -> int | None:
+    """The number that a text is; None if it is none, or longer than a number of anything here."""
+    return int(text) if text.isdecimal() and len(text) <= _DIGITS_MAX else None
 
 
 def one_line(text: str, characters: int = 100) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -39,6 +40,27 @@ def test_lines_from_a_pipe_are_answered_one_by_one_and_the_end_of_input_leaves(s
     assert told.returncode == 0 and told.stderr == ""
     lines = told.stdout.splitlines()
     assert lines[:2] == ["one", "two"] and " of $5.00" in lines[2] and "three" not in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "says", "code"),
+    [
+        (b"/yes 999999999999999999999", b"needs the number of a question", 0),
+        (b"/yes 999999999", b"There is no question", 4),
+        (b"/answer " + b"9" * 5000 + b" yes", b"needs the number of a question", 0),
+        (b"/notes \xff", b"No note holds all of", 0),
+        (b"/agents restore \xff", b"There is no", 4),
+    ],
+)
+def test_a_slash_that_cannot_be_done_does_not_end_a_piped_chat(
+    scripted: Machine, line: bytes, says: bytes, code: int
+) -> None:
+    def chat(typed: bytes) -> "subprocess.CompletedProcess[bytes]":
+        return subprocess.run([*COMMAND, "chat"], input=typed, capture_output=True, env=scripted.env)
+
+    told = chat(line + b"\nstill here\n")
+    assert told.returncode == 0 and says in told.stdout + told.stderr and b"still here\n" in told.stdout
+    assert chat(line + b"\n").returncode == code
 
 
 def test_a_failed_answer_makes_a_piped_chat_exit_with_1(scripted: Machine, model: ScriptedModel) -> None:

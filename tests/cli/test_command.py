@@ -60,6 +60,31 @@ def test_a_server_elsewhere_needs_an_address_that_can_be_and_a_token_of_its_own(
     assert answer.exit_code == 2 and "Set DREAMWALKER_TOKEN" in answer.stderr
 
 
+@pytest.mark.parametrize(
+    "url", ["http://[", "http://[::1", "http://", "http://127.0.0.1:99999", "http://127.0.0.1:port", "https:///x"]
+)
+def test_an_address_that_can_not_be_read_is_told_in_words(machine: Machine, url: str) -> None:
+    answer = machine.call("--url", url, "notes", DREAMWALKER_TOKEN=OTHER_TOKEN)
+    assert answer.exit_code == 2 and "can't be read as one" in answer.stderr
+
+
+def test_a_home_that_can_be_no_folder_is_told_in_words(machine: Machine) -> None:
+    for home in ("/dev/null", "/dev/null/home"):
+        answer = machine.run("chat", DREAMWALKER_HOME=home)
+        assert answer.returncode == 2 and f"Nothing can be kept in {home}" in answer.stderr
+
+
+def test_a_secret_that_is_too_weak_is_told_once_and_as_what_it_is(machine: Machine) -> None:
+    said = machine.call("serve", DREAMWALKER_TOKEN="short").stderr
+    assert "DREAMWALKER_TOKEN is too short" in said and "ordinary text" not in said
+    said = machine.call("serve", DREAMWALKER_TOKEN="a" * 40).stderr
+    assert "DREAMWALKER_TOKEN can't be told from ordinary text" in said and "asks for none" not in said
+    said = machine.call("serve", ANTHROPIC_API_KEY="key").stderr
+    assert "ANTHROPIC_API_KEY can't be told from ordinary text" in said and "if the model asks for none" in said
+    said = machine.call("serve", DREAMWALKER_DATABASE_URL="postgresql://me:word@127.0.0.1/x").stderr
+    assert "if the database asks for none" in said
+
+
 @pytest.mark.parametrize("written", ["", "{", "[]", '{"pid": 1}', '{"pid": -1, "url": "http://127.0.0.1:9"}'])
 def test_what_a_dead_server_wrote_down_is_ignored(machine: Machine, written: str) -> None:
     machine.home.mkdir()

@@ -2,11 +2,12 @@
 
 import json
 import re
+import subprocess
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import OTHER_TOKEN, Machine, environment
+from tests.cli.conftest import COMMAND, OTHER_TOKEN, Machine, environment
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +94,28 @@ def test_spend_is_shown_and_a_limit_can_be_raised_for_a_day_or_a_month(told: Mac
     assert "dreamwalker" in told.call("spend", "--by", "agent", "--month", held["month"]["period"]).stdout
 
 
+def test_what_is_no_number_of_dollars_is_not_sent(told: Machine) -> None:
+    for amount in ("nan", "-nan", "inf", "1e400"):
+        answer = told.call("spend", "raise", "--day", "--", amount)
+        assert answer.exit_code == 2 and "DOLLARS" in answer.stderr
+    for amount in ("NaN", "1e400"):
+        assert told.call("settings", "day_limit_dollars", amount).exit_code == 1
+
+
+def test_what_a_terminal_that_is_not_utf_8_sends_is_taken_as_far_as_it_goes(told: Machine) -> None:
+    answer = told.call("notes", "\udcff")
+    assert answer.exit_code == 0 and answer.stdout == "No note holds all of: ⟨U+DCFF⟩\n"
+    assert told.call("notes", "--agent", "\udcff").exit_code == 4
+    answer = told.call("settings", "zone", "\udcff")
+    assert answer.exit_code == 1 and "Europe/Vienna" in answer.stderr
+
+
+def test_a_full_disk_is_told_in_words(told: Machine) -> None:
+    with open("/dev/full", "w") as full:
+        answer = subprocess.run([*COMMAND, "runs"], stdout=full, stderr=subprocess.PIPE, text=True, env=told.env)
+    assert answer.returncode == 1 and answer.stderr.startswith("No space is left") and answer.stderr.count("\n") == 1
+
+
 def test_a_raise_is_never_lower_and_can_be_taken_back(told: Machine) -> None:
     lower = told.call("spend", "raise", "6")
     assert lower.exit_code != 0 and "is $8.00 already" in lower.stderr
@@ -125,6 +148,9 @@ def test_settings_are_shown_one_by_one_or_all_and_set(told: Machine) -> None:
 def test_a_setting_that_cannot_be_is_refused_in_the_servers_words(told: Machine) -> None:
     answer = told.call("settings", "zone", "Atlantis")
     assert answer.exit_code == 1 and "Europe/Vienna" in answer.stderr
+    answer = told.call("settings", "ask", "maybe")
+    assert answer.exit_code == 1
+    assert answer.stderr == 'ask is "since-message" or "strict"; not \'maybe\'.\n'
     answer = told.call("settings", "colour", "blue")
     assert answer.exit_code == 4 and "There are zone, day_limit_dollars" in answer.stderr
 

@@ -165,7 +165,10 @@ def test_years_from_now_are_reached() -> None:
     ("rule", "why"),
     [
         ("99 * * * *", "bad minute"),
-        ("0 0 31 2 *", "bad day-of-month"),
+        ("0 0 31 2 *", "no such day ever comes"),
+        ("0 0 30,31 FEB *", "no such day ever comes"),
+        ("0 0 32 2 *", "bad day-of-month"),
+        ("0 0 31 13 *", "bad month"),
         ("0 0 9 * * *", "five fields"),
         ("FREQ=DAILY", "no time of day"),
         ("FREQ=HOURLY;BYHOUR=9", "for shorter steps use cron"),
