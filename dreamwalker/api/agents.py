@@ -12,6 +12,7 @@ from msgspec import Meta
 from dreamwalker.cast import GRANTS, MAIN_AGENT, Given, MainAgent, NameTaken, TooManyAgents, grants_of
 from dreamwalker.house import House
 from storage import records
+from storage.text import clean
 
 from . import endpoint, views
 from .endpoint import Asked, Endpoint, Nothing, Shown, not_found
@@ -209,7 +210,7 @@ def _instructions(house: House, instructions: str) -> str:
 def _checked(house: House, text: str, least: int, most: int, what: str) -> str:
     if not least <= len(text) <= most:
         raise Refused(422, f"{what} have {least} to {most:,} characters; here there are {len(text):,}.")
-    return house.redactor.text(text)
+    return house.redactor.text(clean(text))  # what is kept in memory is what will be read from the row
 
 
 def _grants(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -39,6 +39,18 @@ async def test_an_agent_that_is_made_is_at_work_at_once_by_its_own_instructions(
         assert (await w.get("/api/agents/dreamwalker/entries"))["entries"] == []
 
 
+async def test_what_can_not_be_stored_of_an_agent_is_replaced_visibly_in_memory_too(database_url: str) -> None:
+    sent = b'{"name": "gardener", "job": "looks\\ud800", "instructions": "Short.\\u0000"}'
+    async with world(database_url) as w:
+        for _ in range(2):  # the same again is the same agent
+            made = await w.client.post("/api/agents", content=sent)
+            assert made.status_code == 201, made.text
+            assert (made.json()["job"], made.json()["instructions"]) == ("looks\ufffd", "Short.\ufffd")
+        changed = await w.client.patch("/api/agents/gardener", content=b'{"job": "\\udfff rests"}')
+        assert changed.status_code == 200 and changed.json()["job"] == "\ufffd rests"
+        assert (await w.get("/api/agents/gardener"))["job"] == "\ufffd rests"
+
+
 async def test_notes_of_one_agent_are_none_of_anothers(database_url: str) -> None:
     note = use("write_note", {"title": "Roses", "text": "Prune in March"})
     look = use("search_notes", {"query": "roses"})
