@@ -281,6 +281,9 @@ class _Reading:
 
     def token(self, name: str) -> str | None:
         value = self.text(name)
+        if value is not None and not value.isascii():
+            self.problems.append(f"{name} holds characters beyond ASCII, which no request can carry as a token")
+            return None
         if value is not None and len(value.encode()) < TOKEN_BYTES_MIN:
             self.problems.append(f"{name} is too short: a token has at least {TOKEN_BYTES_MIN} bytes")
             return None

@@ -22,9 +22,10 @@ def read(config: Config) -> str | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise Misconfigured(f"The token file {config.token_file} can't be read: {error}") from error
-    if len(token.encode()) < TOKEN_BYTES_MIN:
+    wrong = "is too short" if len(token.encode()) < TOKEN_BYTES_MIN else "holds characters that no request can carry"
+    if len(token.encode()) < TOKEN_BYTES_MIN or not (token.isascii() and token.isprintable()):
         raise Misconfigured(
-            f"The token in {config.token_file} is too short. Delete the file, and `dreamwalker serve` makes a new one."
+            f"The token in {config.token_file} {wrong}. Delete the file, and `dreamwalker serve` makes a new one."
         )
     return token
 

@@ -77,6 +77,8 @@ def test_a_home_that_can_be_no_folder_is_told_in_words(machine: Machine) -> None
 def test_a_secret_that_is_too_weak_is_told_once_and_as_what_it_is(machine: Machine) -> None:
     said = machine.call("serve", DREAMWALKER_TOKEN="short").stderr
     assert "DREAMWALKER_TOKEN is too short" in said and "ordinary text" not in said
+    said = machine.call("notes", DREAMWALKER_TOKEN="Ü" + OTHER_TOKEN).stderr
+    assert "DREAMWALKER_TOKEN holds characters beyond ASCII" in said and OTHER_TOKEN not in said
     said = machine.call("serve", DREAMWALKER_TOKEN="a" * 40).stderr
     assert "DREAMWALKER_TOKEN can't be told from ordinary text" in said and "asks for none" not in said
     said = machine.call("serve", ANTHROPIC_API_KEY="key").stderr

@@ -71,6 +71,9 @@ def test_a_token_file_that_cannot_be_used_is_reported(machine: Machine) -> None:
     (machine.home / "token").write_text(OTHER_TOKEN[:20] + "\n")
     answer = machine.call("serve", "--port", "0")
     assert answer.exit_code == 2 and "is too short. Delete the file" in answer.stderr
+    (machine.home / "token").write_text("Ü" + OTHER_TOKEN + "\n", encoding="utf-8")
+    answer = machine.call("serve", "--port", "0")
+    assert answer.exit_code == 2 and "no request can carry. Delete the file" in answer.stderr
 
 
 def test_a_home_that_cannot_be_written_to_is_reported(machine: Machine) -> None:
