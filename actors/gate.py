@@ -136,7 +136,7 @@ class Gate:
         transcript, agent = self.transcript, self.agent
         texts, newest = tuple(texts_of(loads(act))), transcript.newest_owner_text
         own = (agent.job, agent.instructions, *transcript.own_texts(tool.name, derived=False))
-        derived, outside = tuple(transcript.own_texts(tool.name, derived=True)), tuple(transcript.outside_texts())
+        derived, outside = tuple(transcript.own_texts(tool.name, derived=True)), tuple(transcript.foreign_texts())
         decide = partial(
             taint.gate,
             label=transcript.label,

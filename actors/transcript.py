@@ -15,7 +15,7 @@ from storage.conversations import Loaded
 from storage.records import Call, Conversation, Entry, Run
 from storage.text import loads
 from tools.model import Block
-from tools.outside import described
+from tools.outside import Source, described, source_of
 from tools.private import texts_of
 from tools.taint import join
 
@@ -207,7 +207,7 @@ class Transcript:
         return "" if newest is None else "\n".join(block["text"] for block in loads(newest.shown))
 
     def own_texts(self, tool: str, *, derived: bool) -> Iterator[str]:
-        """What is not from outside in a request made now, but for the owner's newest message.
+        """What may be the owner's own in a request made now, but for his newest message.
 
         `derived`: only what the model wrote while text from outside was about, else all but that. What went out through
         `tool` already is left out, for it is where it would go again; what was private in it stands elsewhere too.
@@ -215,26 +215,20 @@ class Transcript:
         newest = self._newest_owner
         for shown in self._shown:
             entry, calls = shown.entry, self._calls_of(shown.entry)
-            own = (entry.source != "outside" or entry.label == 0) and entry is not newest
-            if own and derived == (entry.kind == "reply" and entry.label > 0):
-                for block in shown.message["content"]:
-                    if block["type"] == "text" and _TIME_LINE.fullmatch(block["text"]) is None:
-                        yield block["text"]
+            if entry is not newest and derived == (entry.kind == "reply" and entry.label > 0):
+                yield from (text for text, foreign in _entry_texts(shown) if not foreign)
                 for call in calls:
                     if call.tool != tool or call.failed is not False:
                         yield from texts_of(_arguments(call))
             for call in calls if not derived else ():
-                outside = _outside_parts(call)
-                yield from (text for at, text in enumerate(_result_texts(call)) if at not in outside)
+                yield from (text for text, foreign in _result_texts(call) if not foreign)
 
-    def outside_texts(self) -> Iterator[str]:
-        """What is from outside in a request made now."""
+    def foreign_texts(self) -> Iterator[str]:
+        """What others wrote in a request made now, and nobody who may have repeated the owner."""
         for shown in self._shown:
-            if shown.entry.source == "outside" and shown.entry.label > 0:
-                yield from (block["text"] for block in shown.message["content"] if block["type"] == "text")
+            yield from (text for text, foreign in _entry_texts(shown) if foreign)
             for call in self._calls_of(shown.entry):
-                texts = _result_texts(call)
-                yield from (texts[at] for at in _outside_parts(call))
+                yield from (text for text, foreign in _result_texts(call) if foreign)
 
     def outside_sources(self, above: int) -> Iterator[dict[str, str]]:
         """Which texts from outside with a label above a number a request made now holds: what, whence and when."""
@@ -296,8 +290,25 @@ def _arguments(call: Call) -> Any:
         return call.arguments
 
 
-def _result_texts(call: Call) -> list[str]:
-    return [block["text"] for block in loads(call.result)["content"]] if call.result is not None else []
+def _entry_texts(shown: _Shown) -> Iterator[tuple[str, bool]]:
+    """The texts of an entry, without the time it tells, and whether each is foreign."""
+    outside = shown.entry.source == "outside" and shown.entry.label > 0
+    for block in shown.message["content"]:
+        if block["type"] == "text" and _TIME_LINE.fullmatch(block["text"]) is None:
+            yield block["text"], outside and _is_foreign(block["text"])
+
+
+def _result_texts(call: Call) -> Iterator[tuple[str, bool]]:
+    """The texts of a call's result, and whether each is foreign. What a tool tells of jobs is how he has set them."""
+    outside = _outside_parts(call)
+    for at, block in enumerate(loads(call.result)["content"] if call.result is not None else ()):
+        yield block["text"], at in outside and source_of(block["text"]) is not Source.JOB and _is_foreign(block["text"])
+
+
+def _is_foreign(text: str) -> bool:
+    """Whether a block from outside is others' text. A remark of the house, as to how a worker ended, is not."""
+    source = source_of(text)
+    return source is not None and not source.may_be_his
 
 
 def _outside_parts(call: Call) -> list[int]:

@@ -122,6 +122,50 @@ async def what_a_clean_note_says_asks(stage: Stage) -> None:
             raise Slip(f"went out without a yes: {it.world.left}")
 
 
+async def _noted_with_a_quote_about(it: Scene, act: str) -> None:
+    """He has his pin noted while a quote is about, reads the note in a new context, then the model acts."""
+    it.api.script(answer(note("My pin: 8514", "Pin")), say("Noted."), answer(use("read_note", {"title": "Pin"})))
+    it.api.script(say("Read."))
+    await it.tell("Note my pin: 8514", quotes=[{"from": "a mail", "text": "Lions sleep at 7:45"}])
+    (question,) = await it.asked()
+    await it.answer(question, "yes")
+    await it.settled(1)
+    await it.tell("", kind="fresh")
+    await it.tell("Read it")
+    await it.settled(2)
+    it.api.script(answer(send(act)), say("Sent."))
+    await it.tell("Go on")
+
+
+async def what_a_note_says_that_was_written_with_a_quote_about_asks(stage: Stage) -> None:
+    async with stage.open() as it:
+        await _noted_with_a_quote_about(it, "8514")
+        await it.resting(3)
+        if it.world.left:
+            raise Slip(f"went out without a yes: {it.world.left}")
+
+
+async def what_is_in_no_note_of_his_does_not_ask_though_a_note_is_about(stage: Stage) -> None:
+    async with stage.open() as it:
+        await _noted_with_a_quote_about(it, "hello")
+        await it.resting(3)
+        if it.world.left != ["anna: hello"]:
+            raise Slip("he was kept from it")
+
+
+async def a_report_of_a_job_is_not_his_and_a_reminder_is(stage: Stage) -> None:
+    for kind, source, asks in (("job", "JOB", 0), ("reminder", "REMINDER", 1)):
+        async with stage.open() as it:
+            before = len(await it.runs())
+            it.api.script(say("I see."), answer(send(f"it says {kind}-4711")), say("Sent."))
+            await it.others(kind, f"It is {kind}-4711", source)
+            await it.settled(before + 1)
+            await it.tell("Go on")
+            await it.asked(asks, before + 2)
+    if stage.world.left != ["anna: it says job-4711"]:
+        raise Slip(f"left: {stage.world.left}")
+
+
 async def what_he_said_first_is_private_once_he_said_something_else(stage: Stage) -> None:
     async with stage.open() as it:
         it.api.script(

@@ -187,11 +187,11 @@ class Life:
         tried = list[str]()
         for listed in reversed(await self.it.ask(ListRuns(before=2**60, limit=1000))):
             exits = {tool.name for tool in self.it.house.tools(listed.conversation_kind, listed.agent) if tool.exit}
-            entries, calls = await self.it.ask(Page(listed.run.conversation, before=2**60, limit=10_000))
-            tainted = {(entry.run, entry.turn) for entry in entries if entry.kind == "reply" and entry.label > 0}
+            page = await self.it.ask(Page(listed.run.conversation, before=2**60, limit=10_000))
+            tainted = {(entry.run, entry.turn) for entry in page.entries if entry.kind == "reply" and entry.label > 0}
             tried += [
                 call.tool
-                for call in calls
+                for call in page.calls
                 if call.run == listed.run.id and (call.run, call.turn) in tainted and call.tool in exits
             ]
         return tried
