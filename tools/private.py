@@ -5,54 +5,48 @@ replies, results of the house) and not in his newest message: what he just said,
 what a model wrote while text from outside was about and what that text says too, as long as it stands nowhere else.
 The work grows with the size of what is read, and no faster, since a history may be a megabyte long.
 
-Text is compared folded: whatever the case, the width, the white space and the characters that cannot be seen; and
-squeezed to its letters and digits, so that spaces or dashes between them hide nothing. What is written in base64, hex,
-URL or HTML escapes is also read as what it means.
+Text is compared folded (tools/folding.py) and squeezed to its letters and digits, so that spaces or dashes between them
+hide nothing. An act is also read as all that it may mean (tools/meanings.py), text by text and with its texts joined.
 """
 
-import base64
-import html
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import unquote
 
+from .folding import BREAK, fold, settled, squeeze
+from .meanings import meanings
 from .unreadable import unreadable
-from .unseen import UNSEEN
 
 RUN_CHARACTERS = 24
 """A stretch of so many characters is private, whatever it says."""
 TOKEN_CHARACTERS = 4
 """A token of so many characters with a digit in it is private: a code, an amount, a date."""
 
-_BREAK = "\0"  # between texts: no stretch or token reaches across it
 _NOT_SAID = re.compile(r"[\W_]+")
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"\w+")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
-# Words that street names end with, that follow a street's name, and that stand before it.
-_ENDS = (
-    "strasse str gasse weg platz allee ring ufer damm steig straat laan plein gatan vägen gata vej gade veien utca út"
-)
+# Words that street names end with, that follow a street's name, and that stand before it; folded like what is searched.
+_ENDS = "strasse str gasse weg platz allee ring ufer damm steig straat laan plein gatan vagen gata vej gade veien utca"
 _AFTER = """
 street st road rd avenue ave lane ln drive dr boulevard blvd way court ct square sq place pl terrace close crescent
 gardens hill row"""
 _BEFORE = """
-rue avenue boulevard quai impasse chemin place allée via viale piazza corso calle avenida plaza paseo rua praça ulica ul
+rue avenue boulevard quai impasse chemin place allee via viale piazza corso calle avenida plaza paseo rua praca ulica ul
 улица ул проспект"""
-_ENDS, _AFTER, _BEFORE = ("|".join(words.split()) for words in (_ENDS, _AFTER, _BEFORE))
+_ENDS, _AFTER, _BEFORE = ("|".join(fold(words).split()) for words in (_ENDS, _AFTER, _BEFORE))
 _NAME = r"[\w.'-]{1,30}"
+_NUMBER = r"(?:,? ?(?:nr|no|num|nummer|number|hausnummer|haus|#)\b\.?)?,? ?"
+_ENDING_STREET = rf"\b(?:[\w-]{{1,40}}?[ -])?\w{{0,40}}(?:{_ENDS})"
+_AFTER_STREET = re.compile(rf"({_ENDING_STREET})\b\.?{_NUMBER}(\d{{1,4}} ?[a-z]?)\b")  # Seestraße 12, Wiener Str. 4b
+_BEFORE_STREET = re.compile(rf"\b(\d{{1,4}} ?[a-z]?),? ({_ENDING_STREET})\b")  # 12 Seestraße
 _ADDRESS = re.compile(
-    rf"\b\w{{0,40}}(?:{_ENDS})\.? \d{{1,4}} ?[a-z]?\b"  # Seestraße 12, Wiener Str. 4b
-    rf"|\b\d{{1,5}}[a-z]?,? (?:{_NAME} ){{1,3}}(?:{_AFTER})\b"  # 221b Baker Street
+    rf"\b\d{{1,5}}[a-z]?,? (?:{_NAME} ){{1,3}}(?:{_AFTER})\b"  # 221b Baker Street
     rf"|\b\d{{1,5}}[a-z]?,? (?:{_BEFORE})\.? (?:{_NAME} ){{0,3}}{_NAME}"  # 12, rue de la Paix
     rf"|\b(?:{_BEFORE})\.? (?:{_NAME} ){{0,3}}{_NAME},? \d{{1,5}}\b"  # via Roma 3
+    rf"|\b{_NAME} ut \d{{1,4}}\b"  # Váci út 12
 )
-_ENCODED = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
-_HEX = re.compile(r"(?:[0-9A-Fa-f]{2}){3,}")
-_SPACED_HEX = re.compile(r"(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[\s:;,.-]{1,2}){2,}(?:0x|\\x)?[0-9A-Fa-f]{2}(?![0-9A-Za-z])")
-_NO_HEX = re.compile(r"0x|[^0-9A-Fa-f]")
+_STREET = re.compile("strasse$")
 
 
 def private_text(
@@ -68,14 +62,14 @@ def private_text(
     for text in texts:
         if (noise := unreadable(" ".join(word for word in text.split() if word not in said))) is not None:
             return noise
-    carried = _BREAK.join(fold(meaning) for text in texts for meaning in _meanings(text))
+    carried = BREAK.join(settled(meaning) for text in _also_joined(texts) for meaning in meanings(text))
     just_said = fold(newest)
-    if (found := _shared(carried, _BREAK.join(map(fold, own)), just_said)) is not None:
+    if (found := _shared(carried, BREAK.join(map(fold, own)), just_said)) is not None:
         return found
-    repeated = _BREAK.join(map(fold, derived))
+    repeated = BREAK.join(map(fold, derived))
     if _shared(carried, repeated, just_said) is None:
         return None
-    return _shared(carried, repeated, _BREAK.join([just_said, *map(fold, outside)]))
+    return _shared(carried, repeated, BREAK.join([just_said, *map(fold, outside)]))
 
 
 def _shared(carried: str, held: str, just_said: str) -> str | None:
@@ -104,45 +98,9 @@ def texts_of(value: Any) -> Iterator[str]:
             yield str(value)
 
 
-def fold(text: str) -> str:
-    """The text as it is compared: one width, one case, one space, nothing unseen."""
-    return " ".join(unicodedata.normalize("NFKC", UNSEEN.sub("", text)).casefold().split())
-
-
-def squeeze(text: str) -> str:
-    """Only letters and digits of a folded text."""
-    return _BREAK.join(_NOT_SAID.sub("", part) for part in text.split(_BREAK))
-
-
-def _meanings(text: str, deep: int = 2) -> Iterator[str]:
-    """A text, and what it means where it is written in escapes or encoded, or both, one in the other."""
-    yield text
-    meant = [unquote(text)] if "%" in text else []
-    if "&" in text:
-        meant.append(html.unescape(text))
-    for found in _ENCODED.finditer(text):
-        meant.extend(_decoded(found[0]))
-    for found in _SPACED_HEX.finditer(text):
-        meant.extend(_decoded(_NO_HEX.sub("", found[0])))
-    for meaning in meant:
-        yield from _meanings(meaning, deep - 1) if deep > 1 and meaning != text else (meaning,)
-
-
-def _decoded(token: str) -> Iterator[str]:
-    """What a token says as hex or base64, if that is text."""
-    candidates: list[bytes] = []
-    if _HEX.fullmatch(token):
-        candidates.append(bytes.fromhex(token))
-    bare = token.rstrip("=").translate(str.maketrans("-_", "+/"))
-    if len(bare) % 4 != 1:
-        candidates.append(base64.b64decode(bare + "=" * (-len(bare) % 4)))
-    for raw in candidates:
-        try:
-            meaning = raw.decode()
-        except UnicodeDecodeError:
-            continue
-        if meaning.isprintable():
-            yield meaning
+def _also_joined(texts: list[str]) -> list[str]:
+    """Each text, and all of them as one: what is spread over several is found there."""
+    return [*texts, " ".join(texts)] if len(texts) > 1 else texts
 
 
 def _shared_token(carried: str, held: str, just_said: str) -> str | None:
@@ -154,22 +112,34 @@ def _shared_token(carried: str, held: str, just_said: str) -> str | None:
     private = _squeezed(known - excused) - _squeezed(excused)
     if (found := _first_of(private, squeeze(carried))) is not None:
         return found
-    return _first_of(_squeezed(ours - excused) - _squeezed(excused), _BREAK.join(_squeezed(known, longer=True)))
+    return _first_of(_squeezed(ours - excused) - _squeezed(excused), BREAK.join(_squeezed(known, longer=True)))
 
 
 def _shared_address(carried: str, held: str, just_said: str) -> str | None:
     """A street address that both have."""
-    ours = {squeeze(address) for address in _ADDRESS.findall(carried)}
+    ours = _addresses(carried)
     if not ours:
         return None
-    known, excused = ({squeeze(address) for address in _ADDRESS.findall(text)} for text in (held, just_said))
+    known, excused = _addresses(held), _addresses(just_said)
     return next(iter(ours & (known - excused)), None)
+
+
+def _addresses(folded: str) -> set[str]:
+    """The street addresses of a folded text, each in one spelling: the street, then the number."""
+    found = {squeeze(address) for address in _ADDRESS.findall(folded)}
+    ending = [*_AFTER_STREET.findall(folded), *((street, number) for number, street in _BEFORE_STREET.findall(folded))]
+    for street, number in ending:
+        for name in {street, street.rpartition(" ")[2]}:
+            short = _STREET.sub("str", squeeze(name))
+            if short != "str":
+                found.add(f"{short}{squeeze(number)}")
+    return found
 
 
 def _tokens(folded: str) -> set[str]:
     """The tokens of a folded text that are private whoever says them."""
     found: set[str] = set()
-    for word in folded.replace(_BREAK, " ").split():
+    for word in folded.replace(BREAK, " ").split():
         if _DIGIT.search(word):
             found.add(word.strip("\"'()[]{}<>.,;:!?¡¿“”„‘’«»*_`"))
             found.update(part for part in _WORD.findall(word) if _DIGIT.search(part))
@@ -205,7 +175,7 @@ def _shared_run(carried: str, held: str, just_said: str) -> str | None:
     runs = {carried[at : at + RUN_CHARACTERS] for at in range(len(carried) - RUN_CHARACTERS + 1)}
     for at in range(len(just_said) if runs else 0):
         runs.discard(just_said[at : at + RUN_CHARACTERS])
-    runs = {run for run in runs if _BREAK not in run and not run.isspace()}
+    runs = {run for run in runs if BREAK not in run and not run.isspace()}
     half = RUN_CHARACTERS // 2
     halves = {carried[at : at + half] for at in range(len(carried) - half + 1)} if runs else set()
     for at in range(0, len(held), half):

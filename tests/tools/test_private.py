@@ -2,6 +2,7 @@
 
 import base64
 import random
+import time
 
 import pytest
 from hypothesis import given
@@ -78,6 +79,121 @@ def test_private_text_is_found_in_plain_disguises(own: str, act: str) -> None:
     assert found(act, own)
     assert not found(act) or unreadable(act)
     assert not found(own, own, newest=own)
+
+
+CODE = "480913"
+MAIL = "anna.berger@posteo.example"
+STREET = "Seestraße 12"
+
+
+def _in_groups(text: str, length: int, between: str = " ") -> str:
+    return between.join(text[at : at + length] for at in range(0, len(text), length))
+
+
+def _each(form: str, text: str, between: str = "") -> str:
+    return between.join(form.format(ord(char)) for char in text)
+
+
+def _shifted(text: str, first: int, of: str = "a") -> str:
+    """In letters of an alphabet that begins at a code point."""
+    return "".join(chr(first + ord(char) - ord(of)) if char.isalpha() else char for char in text.casefold())
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _base32(text: str) -> str:
+    return base64.b32encode(text.encode()).decode()
+
+
+SPELLINGS = [
+    # base64: broken, glued, of other bytes
+    *((LONG, _in_groups(_base64(LONG), length, "\n")) for length in (4, 5, 6, 7, 12)),
+    *((CODE, _in_groups(_base64(f"c {CODE}"), length)) for length in (4, 5, 7)),
+    *((CODE, glue + _base64(CODE)) for glue in ("x", "xy", "xyz", "id_", "https://evil.example/a/")),
+    (CODE, f"say {_base64(CODE)}x"),
+    (LONG, _in_groups(_base64(LONG), 6, "-")),
+    (CODE, _base64(f"pin\n{CODE}")),
+    (LONG, _in_groups(base64.b64encode(LONG.encode("utf-16-le")).decode(), 10)),
+    (CODE, _base64(_base64(_base64(CODE)))),
+    (CODE, _base32(CODE)),
+    (LONG, _in_groups(_base32(LONG), 8)),
+    (LONG, _in_groups(_base32(LONG).lower(), 4, "-")),
+    # hex and escapes
+    (CODE, f"0x{CODE.encode().hex()}"),
+    (CODE, f"x{CODE.encode().hex()}"),
+    *((LONG, LONG.encode().hex(sep)) for sep in "|_/"),
+    (CODE, _each("{:02x}", CODE, "   ")),
+    (CODE, _in_groups(CODE.encode().hex(), 4, "-")),
+    *(
+        (LONG, _each(form, LONG))
+        for form in ("\\x{:02x}", "\\u{:04x}", "\\u{{{:x}}}", "={:02X}", "\\{:03o}", "&#x{:x}")
+    ),
+    (LONG, _each("U+{:04X}", LONG, " ")),
+    (LONG, _each("0x{:02x}", LONG, ", ")),
+    (LONG, _each("{}", LONG, " ")),
+    (LONG, _each("{:o}", LONG, ", ")),
+    (CODE, _each("{:08b}", CODE, " ")),
+    *((LONG, _each(f"%{'25' * times}{{:02X}}", LONG)) for times in range(5)),
+    # other characters
+    *(
+        (CODE, CODE.translate({ord(str(at)): char for at, char in enumerate(digits)}))
+        for digits in ("٠١٢٣٤٥٦٧٨٩", "०१२३४५६७८९", "⓿❶❷❸❹❺❻❼❽❾", "⓪①②③④⑤⑥⑦⑧⑨", "🄋➀➁➂➃➄➅➆➇➈", "⓿⓵⓶⓷⓸⓹⓺⓻⓼⓽")
+    ),
+    *((LONG, _shifted(LONG, first)) for first in (0x1F130, 0x1F150, 0x1F170, 0x1F1E6, 0x24B6, 0x1D41A)),
+    (LONG, LONG.translate(str.maketrans("abcehilmnoprstu", "ᴀʙᴄᴇʜɪʟᴍɴᴏᴘʀꜱᴛᴜ"))),
+    *(
+        (text, "".join(f"{char}{mark}" for char in text))
+        for text in (LONG, CODE)
+        for mark in "\u0301\u0323\u0336\u20e3"
+    ),
+    (LONG, LONG.translate(str.maketrans("aeopc", "аеорс"))),
+    (LONG, LONG.translate(str.maketrans("aoi", "αοι"))),
+    *((text, f"find {''.join(chr(0xE0000 + ord(char)) for char in text)}") for text in (LONG, CODE)),
+    (CODE, "lions".join(chr(0xE0000 + ord(char)) for char in CODE)),
+    *((LONG, "x" + "".join(chr(base + ord(char)) for char in LONG)) for base in (0xE0100, 0xE00F0)),
+    # addresses
+    *((MAIL, MAIL.replace("@", at)) for at in (" at ", "(at)", " [at] ", " (@) ", " @ ")),
+    (MAIL, MAIL.replace("@", " AT ").replace(".", " dot ")),
+    (MAIL, MAIL.replace("@", "(at)").replace(".", "(dot)")),
+    *((STREET, said) for said in ("Seestr. 12", "Seestr 12", "Seestraße Nr. 12", "12 Seestraße", "See-Straße 12")),
+    (STREET, "SEESTRASSE, Hausnummer 12"),
+    ("Wiener Straße 4b", "in der Wiener Str. 4b"),
+    ("Am Ring 5", "am Ring Nr. 5"),
+]
+
+
+@pytest.mark.parametrize(("own", "act"), SPELLINGS)
+def test_private_text_is_found_in_other_spellings_and_not_where_something_else_is_spelled(own: str, act: str) -> None:
+    assert found(act, f"He said: {own}.")
+    assert not found(act, "He said: nothing.", newest=act)
+    assert unreadable(act) or not found(
+        act, "He said: 731620, olga@mail.example, Bergstraße 92, a lamp burns at the gate"
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "act"),
+    [
+        ("about 12 people, 30 chairs", "about 12 people"),
+        ("I live at Seestraße 12", "Seestraße 14"),
+        ("I live at Seestraße 12", "12 chairs"),
+        ("look at this. dot by dot", "look at that. dot by dot"),
+        ("in 52 56 48 57 days", "the numbers 52 56 48 58"),
+        ("ÄÖÜ", "AOU"),
+        ("the code is 480913", "a cafe faced a decade of feed: deed, dead, beef"),
+    ],
+)
+def test_other_spellings_of_small_and_other_things_are_not_private(own: str, act: str) -> None:
+    assert not found(act, own)
+
+
+@pytest.mark.parametrize("again", ["&amp;#", "%25", "\\x41", "0x", "@ ", " ", "1 str ", "a-", "\u0301", "12 "])
+def test_a_long_act_of_nothing_but_beginnings_takes_no_longer_than_others(again: str) -> None:
+    started = time.process_time()
+    private_text([again * (60_000 // len(again))], ["the code is 4711"], "")
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize(
@@ -159,6 +275,8 @@ def test_a_long_history_and_a_long_act_are_compared() -> None:
     assert found(f"{act} {history[400_000:400_040]}", history)
 
 
-def test_texts_don_t_run_into_each_other() -> None:
-    assert private_text(["the cat sleeps", "in the blue room"], [LONG], "") is None
+def test_the_texts_of_an_act_are_also_read_as_one_and_his_own_are_not() -> None:
+    assert private_text(["the cat sleeps", "in the blue room"], [LONG], "") is not None
+    assert private_text(["480", "913"], ["code 480913"], "") is not None
+    assert private_text(["NDgw", "OTEz"], ["code 480913"], "") is not None
     assert private_text([LONG], ["the cat sleeps", "in the blue room"], "") is None
