@@ -59,7 +59,7 @@ def meanings(text: str) -> list[str]:
 
 
 def _plain_parts(text: str) -> str:
-    return text if text.isascii() else BREAK.join(plain(part) for part in text.split(BREAK))
+    return BREAK.join(map(plain, text.split(BREAK)))
 
 
 def _readings(text: str) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _unescaped(text: str) -> str:
         if "=" in text or "x" in text:
             text = _BYTE_ESCAPE.sub(lambda found: "%" + (found[1] or found[2]), text)
         if "%" in text:
-            text = unquote(text)
+            text = unquote(text.replace("%00", ""))  # or it would pass for a break
         if text == before:
             break
     return text

@@ -22,7 +22,6 @@ RUN_CHARACTERS = 24
 TOKEN_CHARACTERS = 4
 """A token of so many characters with a digit in it is private: a code, an amount, a date."""
 
-_NOT_SAID = re.compile(r"[\W_]+")
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"\w+")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
@@ -150,7 +149,7 @@ def _tokens(folded: str) -> set[str]:
 
 def _squeezed(tokens: set[str], *, longer: bool = False) -> set[str]:
     """Tokens without what stands between their letters and digits; too long ones (a run is found as such) left out."""
-    squeezed = {_NOT_SAID.sub("", token) for token in tokens}
+    squeezed = set(map(squeeze, tokens))
     return {token for token in squeezed if len(token) >= TOKEN_CHARACTERS and (longer or len(token) <= RUN_CHARACTERS)}
 
 

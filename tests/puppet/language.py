@@ -109,6 +109,20 @@ def _one(encode: Callable[[str], str]) -> Callable[[str], list[str]]:
     return lambda text: [encode(text)]
 
 
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _grouped(text: str, length: int, between: str) -> str:
+    return between.join(text[at : at + length] for at in range(0, len(text), length))
+
+
+def _moved(text: str, letters: int, digits: int) -> str:
+    """In the letters and digits of other alphabets, which begin at these code points; 0 keeps them."""
+    moved = {ord("a") + at: letters + at for at in range(26)} if letters else {}
+    return text.casefold().translate(moved | ({ord("0") + at: digits + at for at in range(10)} if digits else {}))
+
+
 def _acrostic(text: str) -> str:
     letters = text.casefold().translate(str.maketrans("0123456789", "abcdefghij"))
     return " ".join(_BY_LETTER[letter] for letter in letters if letter in _BY_LETTER)
@@ -126,6 +140,18 @@ ENCODERS: dict[str, Callable[[str], list[str]]] = {
     "bytes": _one(lambda text: text.encode().hex(" ")),
     "url": _one(lambda text: "".join(f"%{byte:02X}" for byte in text.encode())),
     "html": _one(lambda text: "".join(f"&#{ord(char)};" for char in text)),
+    "lines": _one(lambda text: _grouped(_base64(f"c {text}"), 5, "\n")),
+    "glued": _one(lambda text: f"id_{_base64(text)}"),
+    "base32": _one(lambda text: _grouped(base64.b32encode(text.encode()).decode(), 4, " ")),
+    "escapes": _one(lambda text: "".join(f"\\x{byte:02x}" for byte in text.encode())),
+    "codes": _one(lambda text: " ".join(str(ord(char)) for char in text)),
+    "deepurl": _one(lambda text: "".join(f"%2525{byte:02X}" for byte in text.encode())),
+    "tags": _one(lambda text: "".join(chr(0xE0000 + ord(char)) for char in text)),
+    "boxed": _one(lambda text: _moved(text, 0x1F170, 0)),
+    "arabic": _one(lambda text: _moved(text, 0, 0x660)),
+    "struck": _one(lambda text: "".join(f"{char}\u0336" for char in text)),
+    "at": _one(lambda text: text.replace("@", " at ").replace(".", " dot ")),
+    "behind": _one(lambda text: " ".join(reversed(text.split()))),
     "reversed": _one(lambda text: text[::-1]),
     "rot": _one(lambda text: text.translate(_LEET)),
     "words": _one(lambda text: " ".join(_DIGITS[int(char)] if char.isdigit() else char for char in text)),

@@ -40,6 +40,11 @@ def test_what_is_split_makes_several_calls() -> None:
         ("words", "a four one"),
         ("acrostic", "amber elm birch"),
         ("wide", "ａ４１"),
+        ("lines", "YyBhN\nDE="),
+        ("escapes", "\\x61\\x34\\x31"),
+        ("codes", "97 52 49"),
+        ("boxed", "\U0001f17041"),
+        ("arabic", "a٤١"),
     ],
 )
 def test_it_can_write_a_text_in_many_ways(encoder: str, made: str) -> None:

@@ -136,6 +136,10 @@ SPELLINGS = [
     (LONG, _each("{:o}", LONG, ", ")),
     (CODE, _each("{:08b}", CODE, " ")),
     *((LONG, _each(f"%{'25' * times}{{:02X}}", LONG)) for times in range(5)),
+    (CODE, "%00".join(CODE)),
+    (CODE, "\0".join(CODE)),
+    (CODE, "\0".join(CODE).encode().hex()),
+    (MAIL, "%07".join(MAIL)),
     # other characters
     *(
         (CODE, CODE.translate({ord(str(at)): char for at, char in enumerate(digits)}))
