@@ -90,4 +90,4 @@ def hidden(text: str) -> str:
     tags = "".join(chr(ord(char) - 0xE0000) for char in found if char < "\U000e0100")
     bytes_of = [ord(char) - 0xE0100 for char in found if char >= "\U000e0100"]
     readings = [tags, "".join(map(chr, bytes_of)), "".join(chr(byte + 16) for byte in bytes_of)]
-    return BREAK.join(reading for reading in readings if reading)
+    return BREAK.join(filter(None, map(plain, readings)))

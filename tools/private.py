@@ -37,8 +37,9 @@ _ENDS, _AFTER, _BEFORE = ("|".join(fold(words).split()) for words in (_ENDS, _AF
 _NAME = r"[\w.'-]{1,30}"
 _NUMBER = r"(?:,? ?(?:nr|no|num|nummer|number|hausnummer|haus|#)\b\.?)?,? ?"
 _ENDING_STREET = rf"\b(?:[\w-]{{1,40}}?[ -])?\w{{0,40}}(?:{_ENDS})"
+_NO_WORD = r"(?<!ring)(?<!gate)"  # 2 spring rolls, 3 investigate
 _AFTER_STREET = re.compile(rf"({_ENDING_STREET})\b\.?{_NUMBER}(\d{{1,4}} ?[a-z]?)\b")  # Seestraße 12, Wiener Str. 4b
-_BEFORE_STREET = re.compile(rf"\b(\d{{1,4}} ?[a-z]?),? ({_ENDING_STREET})\b")  # 12 Seestraße
+_BEFORE_STREET = re.compile(rf"\b(\d{{1,4}} ?[a-z]?),? ({_ENDING_STREET})\b{_NO_WORD}")  # 12 Seestraße
 _ADDRESS = re.compile(
     rf"\b\d{{1,5}}[a-z]?,? (?:{_NAME} ){{1,3}}(?:{_AFTER})\b"  # 221b Baker Street
     rf"|\b\d{{1,5}}[a-z]?,? (?:{_BEFORE})\.? (?:{_NAME} ){{0,3}}{_NAME}"  # 12, rue de la Paix

@@ -157,6 +157,7 @@ SPELLINGS = [
     *((text, f"find {''.join(chr(0xE0000 + ord(char)) for char in text)}") for text in (LONG, CODE)),
     (CODE, "lions".join(chr(0xE0000 + ord(char)) for char in CODE)),
     *((LONG, "x" + "".join(chr(base + ord(char)) for char in LONG)) for base in (0xE0100, 0xE00F0)),
+    (CODE, "\U000e0100".join(chr(0xE0100 + ord(char)) for char in CODE)),
     # addresses
     *((MAIL, MAIL.replace("@", at)) for at in (" at ", "(at)", " [at] ", " (@) ", " @ ")),
     (MAIL, MAIL.replace("@", " AT ").replace(".", " dot ")),
@@ -183,6 +184,7 @@ def test_private_text_is_found_in_other_spellings_and_not_where_something_else_i
         ("about 12 people, 30 chairs", "about 12 people"),
         ("I live at Seestraße 12", "Seestraße 14"),
         ("I live at Seestraße 12", "12 chairs"),
+        ("buy 2 spring rolls", "what do 2 spring rolls cost"),
         ("look at this. dot by dot", "look at that. dot by dot"),
         ("in 52 56 48 57 days", "the numbers 52 56 48 58"),
         ("ÄÖÜ", "AOU"),
