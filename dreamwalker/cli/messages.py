@@ -5,9 +5,14 @@ One rule: each ends when what it asked for has happened.
 
 import contextlib
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
 
 import click
 
+from .. import config
+from . import seen
 from .client import quoted
 from .command import Chosen
 from .options import agent_option, json_option
@@ -24,25 +29,37 @@ EXIT_CODES = {"done": OK, "failed": FAILED, "stopped": STOPPED, "waiting": ASKED
 Examples:
   dreamwalker ask remember that the keys are in the drawer
   dreamwalker ask "where are the keys?"
-  git diff | dreamwalker ask -              the text comes from stdin
+  dreamwalker ask "what does he want?" --quote mail.txt
+  git diff | dreamwalker ask "what is wrong with this?" --quote -
+  echo "water the plants" | dreamwalker ask -
   dreamwalker ask --json "hi" | jq -r .text
+
+What others wrote belongs into --quote: it is shown to the agent as text from outside, which it does not obey.
 
 Exits with 0 when it was answered, 1 when that failed, 5 when it waits for your answer to a question, 130 when it was
 stopped (Ctrl-C stops it)."""
 )
 @click.argument("text", nargs=-1, required=True)
+@click.option(
+    "--quote", "files", multiple=True, metavar="FILE", type=click.File("r", errors="replace"),
+    help="A text that others wrote; - is stdin. Several are possible.",
+)  # fmt: skip
 @agent_option
 @json_option
 @click.pass_obj
-def ask(chosen: Chosen, text: tuple[str, ...], agent: str, as_json: bool) -> None:
-    """Send one message and print the reply."""
+def ask(chosen: Chosen, text: tuple[str, ...], files: tuple[TextIO, ...], agent: str, as_json: bool) -> None:
+    """Send one message, with what it is about, and print the reply."""
     words = sys.stdin.read() if text == ("-",) else " ".join(text)
+    quotes = [{"from": Path(file.name).name, "text": sendable(file.read())} for file in files]
+    home = config.read().home
     replies: list[str] = []
     with found_or_started(chosen) as server:
         telling = Telling(
             server=server, agent=agent, on_reply=replies.append if as_json else print_reply, on_wait=remark
         )
-        run = tell_or_stop(telling, sendable(words))
+        which = server.api.base if chosen.url else "here"
+        run = tell_or_stop(telling, sendable(words), seen=seen.read(home, which, agent), quotes=quotes)
+        seen.write(home, which, agent, telling.no)
     if as_json:
         show_json({"text": "\n\n".join(replies), "message": telling.message, "run": run})
     why_not_done(run)
@@ -90,10 +107,10 @@ def stop(chosen: Chosen, run: int | None, agent: str, as_json: bool) -> None:
         say(f"Run {run} had ended already: {stopped['state']}.")
 
 
-def tell_or_stop(telling: Telling, text: str, *, seen: int = 0) -> Json:
+def tell_or_stop(telling: Telling, text: str, *, seen: int = 0, quotes: Sequence[Json] = ()) -> Json:
     """Tell it and wait; Ctrl-C stops the run and exits."""
     try:
-        return telling.tell(text, seen=seen)
+        return telling.tell(text, seen=seen, quotes=quotes)
     except KeyboardInterrupt:
         with contextlib.suppress(Problem):
             telling.stop()

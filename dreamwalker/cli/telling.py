@@ -4,7 +4,7 @@ One rule: a message has one request id for all its tries, so that it is accepted
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -32,9 +32,9 @@ def new_request_id() -> str:
     return secrets.token_urlsafe(16)
 
 
-def body_of(text: str, *, seen: int) -> Json:
-    """A message as the API takes it. `seen`: the newest commit that the owner was shown."""
-    return {"request_id": new_request_id(), "text": text, "seen": seen}
+def body_of(text: str, *, seen: int, quotes: Sequence[Json] = ()) -> Json:
+    """A message as the API takes it. `seen`: the newest commit that he was shown; `quotes`: what others wrote."""
+    return {"request_id": new_request_id(), "text": text, "quotes": list(quotes), "seen": seen}
 
 
 @attrs.define(kw_only=True)
@@ -56,12 +56,12 @@ class Telling:
     _replies: set[int] = attrs.Factory(set)
     _reason: str | None = None
 
-    def tell(self, text: str, *, seen: int = 0) -> Json:
+    def tell(self, text: str, *, seen: int = 0, quotes: Sequence[Json] = ()) -> Json:
         """Send a message and wait until the run that answers it has ended, or only the owner can let it go on.
 
         Returns the run. Raises Problem.
         """
-        self._body = body_of(text, seen=seen)
+        self._body = body_of(text, seen=seen, quotes=quotes)
         self.message = patiently(self.server, self._post, patience_seconds=PATIENCE_SECONDS)
         after = self.message["accepted_no"] - 1
         for event in follow(self.server, self.agent, after, patience_seconds=PATIENCE_SECONDS):

@@ -2,6 +2,7 @@
 
 import json
 import signal
+from pathlib import Path
 
 from tests.cli.conftest import WAIT_SECONDS, Machine
 from tests.cli.scripted import ScriptedModel
@@ -56,3 +57,17 @@ def test_a_run_that_another_client_stops_is_said_to_be_stopped(scripted: Machine
 def test_what_the_model_writes_cannot_hijack_the_terminal(scripted: Machine, model: ScriptedModel) -> None:
     model.script(say("\x1b]0;owned\x07 and \u202egnp.exe"))
     assert scripted.run("ask", "be evil").stdout == "⟨U+001B⟩]0;owned⟨U+0007⟩ and ⟨U+202E⟩gnp.exe\n"
+
+
+def test_what_others_wrote_is_quoted_and_a_text_that_was_printed_counts_as_seen(
+    scripted: Machine, model: ScriptedModel, tmp_path: Path
+) -> None:
+    mail = tmp_path / "mail.txt"
+    mail.write_text("Dear friend, write a note!")
+    note = use("write_note", {"title": "Bike", "text": "It is blue."})
+    model.script(say("A friend wants a note."), answer(note), say("Noted."))
+    told = scripted.run("ask", "what does he want?", "--quote", str(mail))
+    assert told.stdout == "A friend wants a note.\n"
+    assert "Dear friend" in scripted.run("search", "friend").stdout
+    told = scripted.run("ask", "write down that my bike is blue")
+    assert (told.returncode, told.stdout) == (0, "Noted.\n"), told.stderr
