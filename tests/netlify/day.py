@@ -246,9 +246,13 @@ class Day:
         visit = header(self.platform.database_url, secret=secret)
         headers = {"Authorization": f"Bearer {TOKEN}", HEADER.decode(): visit}
         transport = httpx2.AsyncHTTPTransport(uds=socket)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as bare:
+        entry = f"http://127.0.0.1:{it.port}"
+        async with (
+            httpx2.AsyncClient(base_url=entry, headers=it.headers(), trust_env=False) as passed,
+            httpx2.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as bare,
+        ):
             for _ in range(REQUESTS):
-                through.append(await timed(it.client, "/api/health"))
+                through.append(await timed(passed, "/api/health"))
                 direct.append(await timed(bare, "/api/health"))
         self.figures = {
             "archive_mb": round(self.site.archive_bytes / 1e6, 1),
