@@ -22,14 +22,13 @@ class BadVisit(Exception):
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True):
-    """Credentials for a Messages API. `rotates`: the gateway's, which are replaced; else the owner's own."""
+    """Credentials for a Messages API: the gateway's, or the owner's own."""
 
     api_key: str
     base_url: str | None = None
-    rotates: bool = True
 
     def __repr__(self) -> str:
-        return f"Model(base_url={self.base_url!r}, rotates={self.rotates})"
+        return f"Model(base_url={self.base_url!r})"
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):

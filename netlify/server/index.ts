@@ -47,9 +47,6 @@ function readBuilt(): Built {
   }
 }
 
-// A key that is there before any request is the owner's own; one that comes with requests is the gateway's, and rotates.
-const ownKey = process.env.ANTHROPIC_API_KEY
-
 interface Child { process: ChildProcess, socket: string, agent: http.Agent, secret: string }
 
 class NotStarted extends Error {}
@@ -130,7 +127,7 @@ function visit(request: IncomingMessage): Visit {
       context: built.context,
       published: request.headers['x-nf-deploy-published'] === '1',
     },
-    ...(key ? { model: { api_key: key, ...(base ? { base_url: base } : {}), rotates: key !== ownKey } } : {}),
+    ...(key ? { model: { api_key: key, ...(base ? { base_url: base } : {}) } } : {}),
     ...(database ? { database_url: database } : {}),
     headers: Object.keys(request.headers).filter((name) => name.startsWith(PLATFORM_HEADERS)).sort()
       .slice(0, NAMES_MAX),
