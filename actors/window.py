@@ -175,9 +175,13 @@ def _cut_in(value: Any, longest_characters: int) -> Any:
 
 
 def text_of(reply: ModelReply) -> str:
-    """The summary that a model wrote. Raises ModelError if it wrote none."""
-    text = "\n".join(part for part in reply.blocks if isinstance(part, str)).strip()
-    if not text or reply.stop_reason not in _WHOLE:
+    """The summary that a model wrote. Raises ModelError if it wrote none.
+
+    One that uses a tool goes on with the conversation instead: its words are no summary, and all above would be lost.
+    """
+    said = [part for part in reply.blocks if isinstance(part, str)]
+    text = "\n".join(said).strip()
+    if not text or len(said) < len(reply.blocks) or reply.stop_reason not in _WHOLE:
         why = "The model did not sum up this conversation, which has become too long. /new begins it afresh."
         raise ModelError("empty", why, usage=reply.usage)
     return text

@@ -201,6 +201,18 @@ async def test_a_model_that_sums_up_nothing_is_asked_again_and_given_up_in_words
         assert (await it.settled(6))[-1].state == "done"
 
 
+async def test_what_goes_on_with_the_conversation_is_no_summary(database_url: str) -> None:
+    cut_off = answer("Let me see.", use("write_note", '{"title": "Tul'), stop_reason="max_tokens")
+    async with inside(database_url, limits=SMALL) as it:
+        it.api.answer_with(replying(cut_off, say("Tulips.")))
+        await talk(it, 4)
+        await it.say("5. And?")
+        run = (await it.until(lambda runs: len(runs) == 5 and runs[-1].state == "waiting"))[-1]
+        it.clock.set(run.retry_at)
+        await it.settled(5)
+        assert ["Tulips." in summary.shown for summary in await summaries(it)] == [True]
+
+
 async def test_a_workers_task_stays_word_for_word(database_url: str) -> None:
     limits = attrs.evolve(SMALL, words_tokens=2_000)
     async with serve_messages_api() as api, open_house(database_url, api, limits=limits) as it:

@@ -255,7 +255,7 @@ class Stage:
             life, tries = self.current, 0
             while not self._ending:
                 answer = await self.send(life, method, path, body)
-                if answer is not None and answer.status_code != 503:
+                if answer is not None and answer.status_code != 503 and not self._ending:
                     return answer
                 await trio.sleep(0.005)
                 tries += 1

@@ -38,8 +38,8 @@ class Story:
 
     @property
     def said(self) -> dict[int, Say]:
-        """What the owner said, by number; all of it was accepted."""
-        return self.stage.said
+        """What the owner said and was told is accepted, by number. What he says as all ends, he is told nothing of."""
+        return {number: said for number, said in self.stage.said.items() if number in self.stage.accepted}
 
     @property
     def effects(self) -> list[Effect]:
