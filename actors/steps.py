@@ -89,7 +89,7 @@ class Steps:
             steps.append(runs.open_run(run) if opening else runs.step(run))
             if run.ended and self.transcript.conversation.kind != "home":  # nobody waits for a home's
                 bells = (*bells, Bell(runs.ENDED, self.id))
-        no = await self._means.store.ask(Commit(tuple(steps), (Bell(inbox.LIVE, self.id), *bells)))
+        no = await self._means.store.ask(Commit(tuple(steps), (Bell(inbox.LIVE, self.id), *bells), self.id))
         self.transcript.run = None if run is None or run.ended else attrs.evolve(run, no=no)
         return no
 
@@ -182,10 +182,10 @@ class Steps:
         """The money for the request that the transcript asks now, and the run as it stands then. Raises TooLong."""
         means, agent = self._means, self._agent()
         it = asking(self.transcript, run, agent, self.toolbox, agent.model or means.default_model, means.limits)
-        goes_on = attrs.evolve(run, state="open", retry_at=None, reason=None)
         if self.reservation is not None:
+            goes_on = attrs.evolve(run, state="open", retry_at=None, reason=None)
             return means.guard.extend(self.reservation, it.request, kind=it.kind), goes_on
-        goes_on = attrs.evolve(goes_on, asked=run.asked + 1)
+        goes_on = attrs.evolve(run, state="open", retry_at=None, reason=None, asked=run.asked + 1)
         now = means.clock.now()
         reservation = means.guard.reserve(
             it.request, run=run.id, asked=goes_on.asked, kind=it.kind, agent=agent.name, act=run.act, now=now

@@ -13,7 +13,7 @@ import trio
 
 from storage.connection import Bridge, Connection, Done, Options
 from storage.errors import CommitUnknown, LeaseLost, StorageError, StoreBusy, StoreClosed, Unavailable
-from storage.operation import Bell, Commit, Operation, Read
+from storage.operation import Bell, Commit, Operation, Read, Together
 from storage.settings import HighestId
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class Store:
     ) -> None:
         self._settings, self._ring, self._busy, self._formerly = settings, ring, busy, formerly
         self._connection = Connection(settings.options, secrets.token_hex(16))
-        self._bridge = Bridge()
+        self._bridge = Bridge(self._together)
         self._failed = trio.Event()
         self._failure: StorageError | None = None
         self._id = 0
@@ -81,18 +81,38 @@ class Store:
             raise StoreClosed("the storage has ended") from self._failure
 
         async def unit() -> Done[T]:
-            try:
-                done = await self._connection.perform(operation)
-            except FATAL as error:
-                self._fail(error)
-                raise
-            for bell in done.bells:  # here, not in the caller: a caller that gave up must not silence them
-                self._ring(bell, done.no)
+            done = await self._perform(operation)
+            self._tell(done)
             return done
 
         with trio.move_on_after(self._settings.ask_seconds):
-            return (await self._bridge.call(unit)).value
+            commit = operation if isinstance(operation, Commit) else None
+            return (await self._bridge.call(unit, commit)).value
         raise StoreBusy(f"the storage did not answer within {self._settings.ask_seconds:g} s")
+
+    async def _perform(self, operation: Operation[T] | Read[T]) -> Done[T]:
+        try:
+            return await self._connection.perform(operation)
+        except FATAL as error:
+            self._fail(error)
+            raise
+
+    async def _together(self, commits: tuple[Commit, ...]) -> tuple[Done[int], ...] | None:
+        """Perform commits that wait together. None if one of them can't be: then nothing happened."""
+        try:
+            dones = (await self._perform(Together(commits))).value
+        except FATAL:
+            raise
+        except Exception:
+            return None
+        for done in dones:
+            self._tell(done)
+        return dones
+
+    def _tell(self, done: Done[Any]) -> None:
+        """Ring the bells. Not left to the caller: one that gave up must not silence them."""
+        for bell in done.bells:
+            self._ring(bell, done.no)
 
     def next_id(self) -> int:
         """A new id for a conversation, message, run or note. Only the holder of the lease hands them out."""

@@ -4,17 +4,22 @@ One rule: what a caller is told is known, never assumed. The lease row holds `co
 the holder is ours and the number is n, and sets n + 1. After a loss one read of that row tells what happened: n + 1,
 it landed; n, it did not, so the same commit is sent again; another holder, the lease is lost. A late or doubled copy
 finds the number gone and writes nothing.
+
+Commits that wait together go together, as one transaction in which each still has its number and its fence: what then
+tells of all of them is the number of the last.
 """
 
 import time
 from collections.abc import Awaitable, Callable
+from itertools import groupby
 from typing import Any, Protocol, TypeVar
 
 from . import lease
 from .errors import CommitUnknown, LeaseHeld, LeaseLost, RollbackFailed, StorageError, TookTooLong
-from .operation import Commit, Done, Operation, Read
+from .operation import Commit, Done, Operation, Read, Together
 from .options import Options
 from .session import VERDICTS, Lost, Session, said
+from .text import storable
 
 T = TypeVar("T")
 
@@ -53,6 +58,11 @@ class Link(Protocol):
 
 class _Fenced(Exception):
     """The fence found no row: another holder, or this commit's number has gone by."""
+
+
+def _shape(commit: Commit) -> tuple[str, ...]:
+    """What two commits have in common that are one statement, so that they stand side by side in this order."""
+    return tuple(write.sql for write in commit.writes)
 
 
 class Writer:
@@ -157,38 +167,71 @@ class Writer:
                 await patience.wait(LeaseLost(_TAKEN))  # or an earlier copy of this very commit came late: look again
 
     async def _landed(self, raw: Any, number: int) -> bool:
-        """After a loss: did the commit that follows `number` land? One read of one row."""
+        """After a loss: did what is in flight, and follows `number`, land? One read of one row."""
         row = await self._link.step(raw.fetchrow(lease.LOOK))
-        if row is None or row["holder"] != self.holder or row["commit_no"] not in (number, number + 1):
+        assert self._in_flight is not None
+        if row is None or row["holder"] != self.holder or row["commit_no"] not in (number, self._in_flight.no):
             raise LeaseLost(_TAKEN)
-        return bool(row["commit_no"] == number + 1)
+        return bool(row["commit_no"] == self._in_flight.no)
 
     async def _attempt(self, raw: Any, operation: Operation[T], number: int) -> Done[T]:
         """Send it once. Raises `Lost`, with `_in_flight` set if it may have landed, and `_Fenced`."""
-        session = Session(raw, self._link.step, no=number + 1)
         if isinstance(operation, Commit):
-            return await self._compose(raw, session, operation)
-        return await self._transact(raw, session, operation)
+            return await self._compose(raw, operation, number)
+        if isinstance(operation, Together):
+            return await self._compose_all(raw, operation.commits, number)
+        return await self._transact(raw, operation, number)
 
-    async def _compose(self, raw: Any, session: Session, commit: Commit) -> Done[Any]:
-        text, taken = lease.compose(tuple((w.sql, w.expect, w.code, w.what) for w in commit.writes))
-        params: list[Any] = [self.holder, session.no - 1, float(self.options.lease_seconds)]
-        params += session.storable(value for w in commit.writes for value in w.params)
-        if len(params) != taken:
-            raise TypeError(f"{taken - 3} parameters expected, {len(params) - 3} given: {text}")
-        done = Done(value=session.no, bells=commit.bells, no=session.no, replaced=session.replaced)
+    async def _compose(self, raw: Any, commit: Commit, number: int) -> Done[Any]:
+        text, params, done = self._composed(commit, number)
         try:
             await self._send(raw.fetchrow(text, *params), done)
         except LeaseLost:
             raise _Fenced from None
         return done
 
-    async def _transact(self, raw: Any, session: Session, operation: Operation[T]) -> Done[T]:
-        await self._begin(raw, session.no - 1)
-        self._in_flight = None  # the row is ours alone until we commit: no earlier copy can land any more
+    def _composed(self, commit: Commit, number: int) -> tuple[str, list[Any], Done[int]]:
+        """A commit that follows `number` as a statement with its parameters, and what it comes to."""
+        text, taken = lease.compose(tuple((w.sql, w.expect, w.code, w.what) for w in commit.writes))
+        held, replaced = storable(value for w in commit.writes for value in w.params)
+        if len(held) != taken - 3:
+            raise TypeError(f"{taken - 3} parameters expected, {len(held)} given: {text}")
+        done = Done(value=number + 1, bells=commit.bells, no=number + 1, replaced=replaced)
+        return text, [self.holder, number, float(self.options.lease_seconds), *held], done
+
+    async def _compose_all(self, raw: Any, commits: tuple[Commit, ...], number: int) -> Done[Any]:
+        """Those that are one statement go to the server one behind the other, without a wait in between."""
+        order = sorted(range(len(commits)), key=lambda at: _shape(commits[at]))
+        composed = {at: self._composed(commits[at], number + place) for place, at in enumerate(order)}
+        dones = tuple(composed[at][2] for at in range(len(commits)))
+
+        async def work() -> Done[Any]:
+            for text, same in groupby((composed[at] for at in order), key=lambda one: one[0]):
+                await self._link.step(raw.executemany(text, [params for _, params, _ in same]))
+                self._in_flight = None  # the row is ours alone until we commit: no earlier copy can land any more
+            return Done(value=dones, no=number + len(dones), replaced=sum(done.replaced for done in dones))
+
+        await self._link.step(raw.execute(f"BEGIN;{self.options.timeouts(raw.get_server_version())}"))
         try:
+            return await self._to_its_end(raw, work)
+        except LeaseLost:
+            raise _Fenced from None
+
+    async def _transact(self, raw: Any, operation: Operation[T], number: int) -> Done[T]:
+        session = Session(raw, self._link.step, no=number + 1)
+
+        async def work() -> Done[T]:
             value = await self._call(session, operation.perform(session))
-            done = Done(value=value, bells=tuple(session.bells), no=session.no, replaced=session.replaced)
+            return Done(value=value, bells=tuple(session.bells), no=session.no, replaced=session.replaced)
+
+        await self._begin(raw, number)
+        self._in_flight = None  # the row is ours alone until we commit: no earlier copy can land any more
+        return await self._to_its_end(raw, work)
+
+    async def _to_its_end(self, raw: Any, work: Callable[[], Awaitable[Done[T]]]) -> Done[T]:
+        """Do what is to be done in the transaction that has begun, and commit it; or undo it."""
+        try:
+            done = await work()
             if await self._send(raw.execute("COMMIT"), done) != "COMMIT":
                 raise StorageError("an operation swallowed a failed statement, so all of it was undone")
             return done

@@ -7,6 +7,7 @@ import asyncio
 import collections
 import logging
 import secrets
+import weakref
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -17,7 +18,7 @@ import trio_asyncio
 
 from . import commits, lease
 from .errors import StoreClosed, Unavailable
-from .operation import Done
+from .operation import Commit, Done
 from .options import Options
 from .session import Lost, code_of, is_loss, named, said
 
@@ -28,6 +29,10 @@ log = logging.getLogger("dreamwalker.storage")
 
 # "prepared statement does not exist", "… already exists": each statement meets another session.
 _POOLED = ("26000", "42P05")
+
+
+TOGETHER_MAX, TOGETHER_CHARACTERS = 50, 1_000_000
+"""So many commits are one transaction at most, and so much text: others wait for it meanwhile."""
 
 
 class _Driver(asyncpg.Connection):  # type: ignore[misc]
@@ -244,8 +249,8 @@ class Line:
 class _Unit:
     """One queued unit of work and the trio side that waits for it."""
 
-    def __init__(self, work: Callable[[], Awaitable[Any]]) -> None:
-        self.work = work
+    def __init__(self, work: Callable[[], Awaitable[Any]], commit: Commit | None) -> None:
+        self.work, self.commit = work, commit
         self.done = trio.Event()
         self.value: Any = None
         self.error: BaseException | None = None
@@ -256,23 +261,71 @@ class _Unit:
         self.done.set()
 
 
+class _Soon:
+    """What an answer of the server causes in the loop, done at once by the task that has read it.
+
+    The loop would do each such thing in a turn of its own of trio's scheduler, two turns for each statement. What
+    others cause (callers, timers, threads) it still does in its turns.
+    """
+
+    def __init__(self, loop: Any) -> None:
+        self._loop, self._in_its_turn = loop, loop.call_soon
+        self._readers: weakref.WeakSet[trio.lowlevel.Task] = weakref.WeakSet()
+        self._handles: collections.deque[asyncio.Handle] = collections.deque()
+        loop.call_soon, loop.synchronize = self._call_soon, self._synchronize
+
+    def _call_soon(self, callback: Callable[..., Any], *args: Any, context: Any = None) -> asyncio.Handle:
+        if trio.lowlevel.current_task() not in self._readers:
+            handle: asyncio.Handle = self._in_its_turn(callback, *args, context=context)
+            return handle
+        self._handles.append(asyncio.Handle(callback, args, self._loop, context))
+        return self._handles[-1]
+
+    async def _synchronize(self) -> None:
+        """The loop's tasks that read and write await this each time that they have."""
+        self._readers.add(trio.lowlevel.current_task())
+        while self._handles:
+            handle = self._handles.popleft()
+            if not handle.cancelled():
+                handle._run()
+
+
+Together = Callable[[tuple[Commit, ...]], Awaitable[tuple[Done[int], ...] | None]]
+
+
+async def _each_by_itself(commits: tuple[Commit, ...]) -> None:
+    pass
+
+
+def _about(commit: Commit | None) -> int:
+    """The one conversation that a commit is about, 0 if it is about more or else."""
+    return 0 if commit is None else commit.conversation
+
+
 class Bridge:
     """Runs coroutines of the asyncio world for callers in trio, one at a time, in the order asked.
 
     A unit that has started is never cancelled: a caller that gives up leaves it to end by itself; one that has
     not started is skipped. After `stop` what is queued and whatever comes is refused with StoreClosed.
+
+    Commits that wait one behind the other, each about another conversation, are given to `together` first. It returns
+    what they came to, or None if nothing happened: then each is done by itself. What it raises, all of them raise.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, together: Together | None = None) -> None:
+        self._together = together or _each_by_itself
         self._queue: collections.deque[_Unit] = collections.deque()
         self._idle: asyncio.Future[None] | None = None
         self._stopping = False
 
-    async def call(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Queue one unit and wait for it. Raises StoreClosed, or what the unit raises."""
+    async def call(self, work: Callable[[], Awaitable[T]], commit: Commit | None = None) -> T:
+        """Queue one unit and wait for it. Raises StoreClosed, or what the unit raises.
+
+        `commit`: all that it does, if it is that.
+        """
         if self._stopping:
             raise StoreClosed("the storage is closed")
-        unit = _Unit(work)
+        unit = _Unit(work, commit)
         self._queue.append(unit)
         self._wake()
         try:
@@ -303,7 +356,7 @@ class Bridge:
         with trio.CancelScope(shield=True):  # outside the loop: its own tasks must not be cancelled either
             async with trio_asyncio.open_loop() as loop:
                 loop.set_exception_handler(_loop_error)  # by default any stray error would end the loop
-                loop.synchronize = _at_once
+                _Soon(loop)
                 await trio_asyncio.aio_as_trio(self._serve)(task_status)
         ended.cancel()
 
@@ -316,19 +369,45 @@ class Bridge:
                     await self._idle
                     self._idle = None
                     continue
-                unit = self._queue.popleft()
-                if not unit.given_up:
-                    await self._perform(unit)
+                await self._perform(self._next())
         finally:
             self._stopping = True
             while self._queue:
                 self._queue.popleft().finish(error=StoreClosed("the storage is closed"))
 
-    async def _perform(self, unit: _Unit) -> None:
-        try:
-            unit.finish(value=await unit.work())
-        except BaseException as error:  # SystemExit too: here it would only stop the loop; it ends who waits for it
-            unit.finish(error=error)
+    def _next(self) -> list[_Unit]:
+        """The unit whose turn it is, and with it those behind it that may go together. Who has given up is left out.
+
+        Two commits about one conversation don't: what the second writes over the first, its asker knows from that.
+        """
+        units, room = [self._queue.popleft()], TOGETHER_CHARACTERS
+        about = {_about(units[0].commit)}
+        while self._queue and 0 not in about and len(units) < TOGETHER_MAX:
+            commit = self._queue[0].commit
+            if commit is None or _about(commit) in {0, *about} or (room := room - commit.characters) < 0:
+                break
+            about.add(_about(commit))
+            units.append(self._queue.popleft())
+        return [unit for unit in units if not unit.given_up]
+
+    async def _perform(self, units: list[_Unit]) -> None:
+        commits = tuple(unit.commit for unit in units if unit.commit is not None)
+        if len(commits) > 1:
+            try:
+                dones = await self._together(commits)
+            except BaseException as error:
+                for unit in units:
+                    unit.finish(error=error)
+                return
+            if dones is not None:
+                for unit, done in zip(units, dones, strict=True):
+                    unit.finish(value=done)
+                return
+        for unit in units:
+            try:
+                unit.finish(value=await unit.work())
+            except BaseException as error:  # SystemExit too: here it would only stop the loop; it ends who waits
+                unit.finish(error=error)
 
     def _wake(self) -> None:
         if self._idle is not None and not self._idle.done():
@@ -366,13 +445,6 @@ def in_trio(function: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-async def _at_once() -> None:
-    """In place of the loop's waiting, after each reading, until all it has to do is done.
-
-    That is for who is called at a reading and does not read, and is two turns of trio's scheduler for each statement.
-    """
 
 
 def _loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -87,7 +87,8 @@ def accept(
             no=no,
         )
 
-    return Commit((Write(_ACCEPT, params, what="accept the message"),), changed(agent, conversation, letter))
+    accepted = Write(_ACCEPT, params, what="accept the message")
+    return Commit((accepted,), changed(agent, conversation, letter), conversation)
 
 
 _FIND = f"SELECT {Message.columns()} FROM messages WHERE source_key = ?"

@@ -95,10 +95,27 @@ class Commit(Operation[int]):
     """Several writes as one fenced statement; returns the number of the commit.
 
     Raises NotAsExpected, OverBudget, Duplicate: then nothing happened. No writes at all renews the lease.
+    `conversation`: all that it is about, so that it may go together with commits that are about others; 0: it goes alone.
     """
 
     writes: tuple[Write, ...] = ()
     bells: tuple[Bell, ...] = ()
+    conversation: int = 0
+
+    @property
+    def characters(self) -> int:
+        """How much text it writes."""
+        return sum(len(value) for write in self.writes for value in write.params if isinstance(value, str))
+
+
+@attrs.frozen
+class Together(Operation[tuple["Done[int]", ...]]):
+    """Commits about as many conversations as one transaction, each with its own number: one wait for the disk for all.
+
+    Raises what any of them raises; then none of them happened, and each has to be asked for by itself.
+    """
+
+    commits: tuple[Commit, ...]
 
 
 @attrs.frozen(kw_only=True)

@@ -55,16 +55,15 @@ def loads(text: str) -> Any:
 
 def storable(values: Iterable[Any]) -> tuple[list[Any], int]:
     """The parameters of a statement as Postgres can hold them, and how many characters of them were replaced."""
-    held, replaced = [], 0
-    for value in values:
-        count = 0
+    held, replaced = list(values), 0
+    for at, value in enumerate(held):
         if isinstance(value, str):
             if isinstance(value, Mended):
-                count = value.replaced
+                replaced += value.replaced
             elif _UNSTORABLE.search(value):
-                value, count = _UNSTORABLE.subn("\ufffd", value)
+                held[at], count = _UNSTORABLE.subn("\ufffd", value)
+                replaced += count
         elif isinstance(value, (list, tuple)):
-            value, count = clean_json(value)
-        held.append(value)
-        replaced += count
+            held[at], count = clean_json(value)
+            replaced += count
     return held, replaced

@@ -63,21 +63,16 @@ def _one_writer(story: Story) -> Iterator[str]:
 
 
 def _every_row_in_its_commit(story: Story) -> Iterator[str]:
-    """Every row that changed, changed in a transaction that renewed the lease, and carries its number."""
-    by_xid: defaultdict[int, list[Row]] = defaultdict(list)
-    for lease in story.leases:
-        by_xid[lease["xid"]].append(lease)
-    for xid, leases in by_xid.items():
-        if len(leases) > 1:
-            yield f"one transaction took {len(leases)} numbers: {xid}"
+    """Every row that changed, changed in a commit that renewed the lease in its transaction, and carries its number."""
+    commits = {(lease["xid"], lease["commit_no"]): lease["app"] for lease in story.leases}
     for write in story.writes:
-        leases = by_xid.get(write["xid"], [])
-        if not leases:
+        app, number = commits.get((write["xid"], write["commit_no"])), write["commit_no"]
+        if app is None:
             yield f"{write['app']} wrote {write['tab']} without the lease: {write['fact']}"
-        elif write["op"] != "DELETE" and write["no"] != leases[0]["commit_no"]:
-            yield f"{write['app']} wrote {write['tab']} as {write['no']} in commit {leases[0]['commit_no']}"
-        elif write["app"] != leases[0]["app"]:
-            yield f"{write['app']} wrote {write['tab']} in a commit of {leases[0]['app']}"
+        elif write["op"] != "DELETE" and write["no"] != number:
+            yield f"{write['app']} wrote {write['tab']} as {write['no']} in commit {number}"
+        elif write["app"] != app:
+            yield f"{write['app']} wrote {write['tab']} in a commit of {app}"
 
 
 def _asked_for(story: Story) -> Iterator[str]:
@@ -240,16 +235,17 @@ def _attempts(story: Story) -> Iterator[str]:
     two with the count of tries in vain, which nothing else touches but one more of them. A run that only waits for
     workers does not try to get on, so taking it up is not counted.
     """
-    holders = {lease["xid"]: lease["holder"] for lease in story.leases}
-    got_on = {write["xid"] for write in story.writes if write["tab"] == "calls" and write["fact"]["result"] is not None}
-    summed_up = {w["xid"] for w in story.writes if w["tab"] == "entries" and w["fact"]["kind"] == "summary"}
+    holders = {lease["commit_no"]: lease["holder"] for lease in story.leases}
+    writes = story.writes
+    got_on = {w["commit_no"] for w in writes if w["tab"] == "calls" and w["fact"]["result"] is not None}
+    summed_up = {w["commit_no"] for w in writes if w["tab"] == "entries" and w["fact"]["kind"] == "summary"}
     got_on |= summed_up
-    decided = {w["xid"] for w in story.writes if w["tab"] == "questions" and w["fact"]["state"] != "open"}
+    decided = {w["commit_no"] for w in writes if w["tab"] == "questions" and w["fact"]["state"] != "open"}
     last: dict[int, tuple[str, dict[str, Any]]] = {}
     for write, begun in _with_begun(story):
         if write["tab"] != "runs":
             continue
-        run, holder = write["fact"], holders.get(write["xid"], "")
+        run, holder = write["fact"], holders.get(write["commit_no"], "")
         other, before = last.get(run["id"], (holder, run))
         last[run["id"]] = (holder, run)
         name = f"run {run['id']} in commit {run['no']} of {write['app']}"
@@ -264,12 +260,12 @@ def _attempts(story: Story) -> Iterator[str]:
         if other != holder and before["state"] == "open" and not only_waits:
             if run["attempt"] != before["attempt"] + 1 or run["turn"] != before["turn"]:
                 yield f"{name} was taken up uncounted: {before['attempt']}, {run['attempt']}"
-        elif run["turn"] > before["turn"] or write["xid"] in got_on | decided:
+        elif run["turn"] > before["turn"] or write["commit_no"] in got_on | decided:
             if run["attempt"]:
                 yield f"{name} got on and still counts {run['attempt']} times that it was taken up"
         elif run["attempt"] < before["attempt"]:
             yield f"{name} did not get on and counts {run['attempt']} after {before['attempt']} times"
-        anew = write["xid"] in summed_up and run["retries"] == 0
+        anew = write["commit_no"] in summed_up and run["retries"] == 0
         if (
             run["turn"] == before["turn"]
             and not anew
@@ -285,7 +281,7 @@ def _attempts(story: Story) -> Iterator[str]:
 def _with_begun(story: Story) -> Iterator[tuple[Row, Mapping[int, Mapping[tuple[int, int], str]]]]:
     """Every write, with the tools of the calls of each run that had begun and had no result before its commit."""
     begun: defaultdict[int, dict[tuple[int, int], str]] = defaultdict(dict)
-    for _, commit in itertools.groupby(story.writes, key=lambda write: write["xid"]):
+    for _, commit in itertools.groupby(story.writes, key=lambda write: write["commit_no"]):
         writes = list(commit)
         yield from ((write, begun) for write in writes)
         for fact in (write["fact"] for write in writes if write["tab"] == "calls"):

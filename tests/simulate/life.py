@@ -21,7 +21,7 @@ from dreamwalker.system import System, start
 from tests.ntfy import Ntfy
 from tests.proxy import CUT_BEFORE, PASS, Action, Await, Door, Proxy, Request, open_proxy
 from tests.simulate.effects import tools_of
-from tests.simulate.steps import Naming, claimed, decides
+from tests.simulate.steps import Naming, claimed
 
 if TYPE_CHECKING:
     from tests.simulate.stage import Stage
@@ -129,11 +129,10 @@ class Life:
         return action
 
     def _note(self, request: Request) -> None:
-        self._decided = decides(request)
+        self._decided = self._naming.decides(request)
         if self._ears is not None:
             self._ears.listen()
-        if (number := claimed(request)) is not None:
-            self.claims.add(number)
+        self.claims.update(claimed(request))
 
     def hear(self, *, rows: bool) -> None:
         """A doorbell was rung just now: then the newest thing that it asked of the database is a commit."""

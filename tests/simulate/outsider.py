@@ -17,7 +17,7 @@ Row = dict[str, Any]
 _AUDIT = """
 CREATE SCHEMA audit;
 CREATE TABLE audit.writes (
-    at BIGSERIAL PRIMARY KEY, tab TEXT, op TEXT, no BIGINT, app TEXT, xid BIGINT, fact JSONB
+    at BIGSERIAL PRIMARY KEY, tab TEXT, op TEXT, no BIGINT, app TEXT, xid BIGINT, commit_no BIGINT, fact JSONB
 );
 CREATE TABLE audit.leases (
     at BIGSERIAL PRIMARY KEY, commit_no BIGINT, holder TEXT, generation TEXT, app TEXT, xid BIGINT,
@@ -27,8 +27,9 @@ CREATE TABLE audit.leases (
 CREATE FUNCTION audit.write() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 DECLARE fact JSONB := to_jsonb(CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END);
 BEGIN
-    INSERT INTO audit.writes (tab, op, no, app, xid, fact) VALUES (TG_TABLE_NAME, TG_OP, (fact->>'no')::bigint,
-        current_setting('application_name'), pg_current_xact_id()::text::bigint, fact);
+    INSERT INTO audit.writes (tab, op, no, app, xid, commit_no, fact) VALUES (TG_TABLE_NAME, TG_OP,
+        (fact->>'no')::bigint, current_setting('application_name'), pg_current_xact_id()::text::bigint,
+        (SELECT commit_no FROM dreamwalker_lease), fact);
     RETURN NULL;
 END $$;
 CREATE FUNCTION audit.lease() RETURNS TRIGGER LANGUAGE plpgsql AS $$

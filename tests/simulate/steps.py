@@ -4,6 +4,7 @@ One rule: a step's name comes from what is sent, so that a process of its own is
 """
 
 import re
+from collections.abc import Iterator
 
 from tests.proxy import Request
 
@@ -37,15 +38,25 @@ class Naming:
 
     def __init__(self) -> None:
         self._first: dict[int, str] = {}
+        self._begun: set[int] = set()
+
+    def decides(self, request: Request) -> bool:
+        """Whether a commit is known to have landed once this is answered: it is one, or looks after one."""
+        alone = request.connection not in self._begun
+        return request.sql.startswith(("COMMIT", "SELECT holder, commit_no")) or (_is_composed(request.sql) and alone)
 
     def __call__(self, request: Request) -> str:
         sql = request.sql
-        if sql.startswith("WITH fence"):
+        if _is_composed(sql):
+            if request.connection in self._begun:
+                self._first.setdefault(request.connection, "several together")
             return _composed(sql)
         if sql.startswith("BEGIN"):
             self._first.pop(request.connection, None)
+            self._begun.add(request.connection)
             return "begin"
         if sql.startswith(("COMMIT", "ROLLBACK")):
+            self._begun.discard(request.connection)
             return f"{sql[:8].rstrip(';').lower()}: {self._first.pop(request.connection, 'nothing')}"
         name = _plain(sql)
         if not name.startswith(("read", "SET")):
@@ -77,24 +88,30 @@ def _plain(sql: str) -> str:
     return f"read {found[1]}" if found else "read"
 
 
-def decides(request: Request) -> bool:
-    """Whether a commit is known to have landed once this is answered: it is one, or looks after one."""
-    return request.sql.startswith(("WITH fence", "COMMIT", "SELECT holder, commit_no"))
-
-
-def claimed(request: Request) -> int | None:
-    """The number after which a request wants its commit to come; None if it does not begin one."""
-    if request.sql.startswith("WITH fence"):
-        return int.from_bytes(_parameters(request.data)[1], "big")
+def claimed(request: Request) -> set[int]:
+    """The numbers after which a request wants commits to come; none if it does not begin one."""
+    if _is_composed(request.sql):
+        return {int.from_bytes(parameters[1], "big") for parameters in _parameters(request.data)}
     found = _BEGINS_AFTER.search(request.sql) if request.sql.startswith("BEGIN") else None
-    return None if found is None else int(found[1])
+    return set() if found is None else {int(found[1])}
 
 
-def _parameters(data: bytes) -> list[bytes]:
-    """The values that a Bind message carries. It is the first of its request, or follows a Parse."""
-    while data[0] != ord("B"):
-        data = data[1 + int.from_bytes(data[1:5], "big") :]
-    rest = data[5:].split(b"\0", 2)[2]  # after the names of portal and statement
+def _is_composed(sql: str) -> bool:
+    return sql.startswith("WITH fence")
+
+
+def _parameters(data: bytes) -> Iterator[list[bytes]]:
+    """The values of each Bind message of a request."""
+    while data:
+        end = 1 + int.from_bytes(data[1:5], "big")
+        if data[0] == ord("B"):
+            yield _bound(data[5:end])
+        data = data[end:]
+
+
+def _bound(message: bytes) -> list[bytes]:
+    """The values that a Bind message carries."""
+    rest = message.split(b"\0", 2)[2]  # after the names of portal and statement
     rest = rest[2 + 2 * int.from_bytes(rest[:2], "big") :]  # after the formats
     values = []
     count, rest = int.from_bytes(rest[:2], "big"), rest[2:]

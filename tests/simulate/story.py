@@ -29,7 +29,10 @@ class Story:
     stage: Stage
     tables: dict[str, list[Row]]
     writes: list[Row]
-    """What the triggers saw: tab, op, no, app, xid and the row as `fact`, in order."""
+    """What the triggers saw: tab, op, no, app, xid, commit_no and the row as `fact`, in order.
+
+    `commit_no`: the number at which the lease stood then, which is that of its commit if it was one.
+    """
     leases: list[Row]
     """Every change of the lease row, in order."""
     commit_no: int
