@@ -147,6 +147,8 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text with each whole secret in it, in whatever spelling, as `[redacted NAME]`."""
+        if self._matcher.passes(text.encode("utf-8", "surrogatepass")):
+            return text
         stream = self.stream()
         return stream.feed(text) + stream.flush()
 
