@@ -13,6 +13,7 @@ from .figures import Figure, named, table
 async def _measure(database: Postgres, *, quick: bool) -> list[Figure]:
     return [
         *await runs.against_the_floor(database, rounds=12 if quick else 60, batch=5),
+        *await runs.at_once(database, rounds=4 if quick else 12),
         *await runs.on_the_wire(database, samples=5 if quick else 9),
         *await runs.in_the_log(database, samples=7 if quick else 15),
         *await server.cold_start(database, samples=5 if quick else 15, at_rest=1 if quick else 3),

@@ -6,7 +6,7 @@ still for whatever the house tidies up after that.
 
 import hashlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -16,9 +16,11 @@ import trio
 from actors.clock import SystemClock
 from actors.store import StoreSettings
 from dreamwalker import prices
+from dreamwalker.cast import Given
 from dreamwalker.house import MAIN_AGENT, Furnishing, House
 from storage import inbox
 from storage.connection import Options
+from storage.operation import Commit
 from storage.text import dumps
 from tools.limits import Limits
 from tools.model import ModelReply, ModelRequest, ToolUse, Usage
@@ -27,6 +29,9 @@ from tools.redact import Redactor
 SAID = "My sister Anna moved: her new address is Lindengasse 12, 1070 Vienna. Her birthday is still 4 May."
 NOTE = "Anna (his sister) lives at Lindengasse 12, 1070 Vienna since November. Her birthday is 4 May; she likes tulips."
 ANSWER = "Noted: Anna's new address is Lindengasse 12, 1070 Vienna, and her birthday stays 4 May."
+
+COMMITS_PER_RUN = 4
+"""Its message, its beginning, its turn with the call, its end."""
 
 _RUN_SECONDS = 30.0
 """How long one run may take before the bench gives up."""
@@ -81,7 +86,7 @@ class Runs:
         model.ending = trio.Event()
         with trio.fail_after(_RUN_SECONDS):
             began = time.perf_counter()
-            await house.store.ask(self._message(home))
+            await house.store.ask(message(house, MAIN_AGENT))
             await model.ending.wait()
             with house.live.watch(home) as watch:  # no sooner: each wake of ours would be counted
                 while house.store.commit_no == model.settling_no:
@@ -94,26 +99,76 @@ class Runs:
         """So many runs; the milliseconds of each."""
         return [await self.once() for _ in range(count)]
 
-    def _message(self, home: int) -> Any:
-        store = self.house.store
-        id, body = store.next_id(), dumps({"text": SAID, "quotes": []})
-        return inbox.accept(
-            id=id,
-            agent=MAIN_AGENT,
-            conversation=home,
-            source_key=f"request:bench-{id}",
-            digest=hashlib.sha256(body.encode()).hexdigest(),
-            kind="owner",
-            body=body,
-            outside=False,
-            now=self.house.clock.now(),
-            seen_no=store.commit_no,
-        )
-
     async def _rest(self) -> None:
         actor = self.house.agent(MAIN_AGENT)
         while actor is not None and actor.busy:
             await trio.sleep(_LOOK_AGAIN_SECONDS)
+
+
+class Crowd:
+    """Many agents, each of whom does runs in its home conversation: one after the other, or all of them at once."""
+
+    def __init__(self, house: House, names: Sequence[str]) -> None:
+        self._house, self._names = house, names
+
+    @classmethod
+    async def hire(cls, house: House, count: int) -> "Crowd":
+        """So many new agents, each with one run behind it, and as much money as they like."""
+        await house.choose("day_limit_dollars", 1_000)
+        await house.choose("month_limit_dollars", 1_000)
+        names = [f"agent-{number}" for number in range(count)]
+        for name in names:
+            await house.cast.make(name, Given(job="One of many."), house.clock.now())
+        crowd = cls(house, names)
+        await crowd.one_by_one()
+        return crowd
+
+    async def one_by_one(self) -> float:
+        """A run of each, one after the other: the milliseconds that one took."""
+        began = time.perf_counter()
+        for name in self._names:
+            await self._run(name)
+        return (time.perf_counter() - began) * 1000 / len(self._names)
+
+    async def at_once(self) -> float:
+        """A run of each, all in flight together: the milliseconds by which they took longer for each."""
+        began = time.perf_counter()
+        async with trio.open_nursery() as nursery:
+            for name in self._names:
+                nursery.start_soon(self._run, name)
+        return (time.perf_counter() - began) * 1000 / len(self._names)
+
+    async def _run(self, name: str) -> None:
+        """From handing in a message to the commit that settles its run."""
+        settled, left = trio.Event(), [COMMITS_PER_RUN]
+
+        def rung(*, rows: bool) -> None:
+            left[0] -= rows
+            if left[0] == 0:
+                settled.set()
+
+        with self._house.live.watch(self._house.homes[name]) as watch, trio.fail_after(_RUN_SECONDS):
+            watch.ring = rung  # type: ignore[method-assign]
+            await self._house.store.ask(message(self._house, name))
+            await settled.wait()
+
+
+def message(house: House, agent: str) -> Commit:
+    """What is said to an agent."""
+    store = house.store
+    id, body = store.next_id(), dumps({"text": SAID, "quotes": []})
+    return inbox.accept(
+        id=id,
+        agent=agent,
+        conversation=house.homes[agent],
+        source_key=f"request:bench-{id}",
+        digest=hashlib.sha256(body.encode()).hexdigest(),
+        kind="owner",
+        body=body,
+        outside=False,
+        now=house.clock.now(),
+        seen_no=store.commit_no,
+    )
 
 
 @asynccontextmanager

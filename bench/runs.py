@@ -14,7 +14,7 @@ from tests.proxy import Proxy, Request, commits, open_proxy
 from .child import Child, module
 from .database import Postgres, ask
 from .figures import Figure
-from .house import Runs, open_runs
+from .house import Crowd, Runs, open_runs
 
 DELAY_MILLISECONDS = 2
 HISTORIES = (0, 100, 1000)
@@ -42,6 +42,19 @@ async def against_the_floor(postgres: Postgres, *, rounds: int, batch: int) -> l
             Figure(name=f"run_x_floor{suffix}", values=ratios, bar=bar, digits=2),
         ]
     return figures
+
+
+async def at_once(postgres: Postgres, *, rounds: int, count: int = 100) -> list[Figure]:
+    """What each of many runs in flight together takes, against one that is alone. In each round the two take turns."""
+    async with open_runs(await postgres.database()) as runs:
+        crowd = await Crowd.hire(runs.house, count - 1)  # the main agent is one of the hundred that there may be
+        took = [(await crowd.one_by_one(), await crowd.at_once()) for _ in range(rounds)]
+    alone, together = zip(*took)
+    return [
+        Figure(name="run_ms_alone", values=alone, unit="ms", digits=2),
+        Figure(name="run_ms_at_once", values=together, unit="ms", digits=2),
+        Figure(name="at_once_x_alone", values=[b / a for a, b in took], bar=0.25, digits=2),
+    ]
 
 
 async def _in_turns(batches: list[Batch], *, rounds: int, batch: int) -> list[list[list[float]]]:
