@@ -45,6 +45,11 @@ FROM generate_series($1::bigint, $4::bigint) n, LATERAL (
     SELECT string_agg(word, ' ') AS text FROM words WHERE words.n IN (
         SELECT floor(20000 * random() ^ 3)::int FROM generate_series(1, 40 + (0 * n)::int))) t
 """
+_WORDS_ENTERED = """
+INSERT INTO entry_words (conversation, seq, entry_no, words, no)
+SELECT conversation, seq, no, COALESCE(dreamwalker_words(dreamwalker_said(shown)), ''), no FROM entries
+WHERE kind IN ('message', 'reply')
+"""
 _RUNS = """
 INSERT INTO runs (id, conversation, act, hops, state, turn, attempt, retries, asked, opened_at, closed_at, no)
 SELECT run, conversation, 'message:' || run, 0, 'done', 1, 0, 0, 1, at, at, no FROM entries WHERE kind = 'reply'
@@ -82,7 +87,7 @@ async def fill(url: str, entries: int) -> None:
     for first in range(0, entries, _BATCH):
         last = min(first + _BATCH, entries) - 1
         await raw.execute(_ENTRIES, first, float(entries), conversations, last)
-    for statement in (_RUNS, _MESSAGES, _SPEND):
+    for statement in (_WORDS_ENTERED, _RUNS, _MESSAGES, _SPEND):
         await raw.execute(statement)
     await raw.execute(_SUMMARY, dumps([{"type": "text", "text": "What was said before."}]))
     await raw.execute(_NUMBER)

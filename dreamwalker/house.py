@@ -32,6 +32,7 @@ from actors.supervisor import (
     Strategy,
     Supervisor,
 )
+from actors.words import Words
 from actors.workers import Workers
 from netlify.client import Netlify
 from storage import answers, inbox, pushes, runs, spend, things
@@ -122,6 +123,7 @@ class House:
         self.scheduler = Scheduler(self)
         self.pusher = Pusher(self)
         self.retention = Retention(self, lambda: self.chosen.keep_days)
+        self.words = Words(self)
 
     # -- the means of agents
 
@@ -348,6 +350,7 @@ class House:
             Child(name="retention", start=retention.run, ask_to_stop=retention.mailbox.close, stop_seconds=1.0)
         )
         await supervisor.add(Child(name="scheduler", start=scheduler.run, ask_to_stop=scheduler.mailbox.close))
+        await supervisor.add(Child(name="words", start=self.words.run, ask_to_stop=self.words.mailbox.close))
 
     async def _sweep(self, *, task_status: "trio.TaskStatus[object]") -> None:
         """Have deleted what earlier processes left in sandboxes. Nobody waits for it: it may take the internet."""
@@ -376,6 +379,7 @@ class House:
     def _ring(self, bell: Bell, no: int) -> None:
         worker = self.workers.of(bell.key)
         if bell.topic == inbox.LIVE:
+            self.words.hear(no)
             self.live.changed(bell.key)
             if worker is not None:  # it is shown under its call, too
                 self.live.changed(worker.worker.parent)

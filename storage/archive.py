@@ -18,13 +18,13 @@ from typing import Any
 
 import attrs
 
-from . import lease, migrate
+from . import lease, migrate, words
 from .errors import StorageError
 from .migrate import Migration
 
 FORMAT = 1
 _LEASE, _MIGRATIONS = "dreamwalker_lease", "dreamwalker_migrations"
-_NO_DATA = frozenset({_LEASE, _MIGRATIONS})
+_NO_DATA = frozenset({_LEASE, _MIGRATIONS, "entry_words"})
 SECRET = frozenset({"buttons"})
 """Tables of what opens doors: whoever restores them can have pressed what lies on a phone still."""
 _USED = ("messages", "entries", "notes", "things")
@@ -322,6 +322,7 @@ async def load(
             await raw.execute("ROLLBACK")
         raise
     await migrate.apply(raw, migrations)
+    await raw.execute(words.ENTER_ALL)
     return archive
 
 
@@ -335,7 +336,7 @@ async def _restore(raw: Any, archive: Archive, tell: Tell) -> None:
         if name in there and await raw.fetchrow(f"SELECT 1 FROM {_quoted(name)} LIMIT 1"):
             raise NotEmpty(f"This database holds {name} already. Import into an empty one.")
     if there:
-        await raw.execute(f"TRUNCATE {', '.join(map(_quoted, there))}")
+        await raw.execute(f"TRUNCATE {', '.join(map(_quoted, there))} CASCADE")
 
     async def take(table: str, columns: Sequence[str], rows: list[bytes]) -> None:
         if table not in there or not set(columns) <= set(there[table].columns):

@@ -95,7 +95,7 @@ class Commit(Operation[int]):
     """Several writes as one fenced statement; returns the number of the commit.
 
     Raises NotAsExpected, OverBudget, Duplicate: then nothing happened. No writes at all renews the lease.
-    `conversation`: all that it is about, so that it may go together with commits that are about others; 0: it goes alone.
+    `conversation`: all that it is about, so that it may go together with commits about others; 0: it goes alone.
     """
 
     writes: tuple[Write, ...] = ()

@@ -4,7 +4,8 @@ One rule: a hit holds every word of the query: a word by its beginning, in any c
 as it stands. The newest come first.
 
 A word that many entries hold is met soon among the newest of them, a rare one is looked up in the index; so a search
-takes about as long whatever is searched for. See `migrations/0009_years.sql` for what a word is.
+takes about as long whatever is searched for. See `migrations/0009_years.sql` for what a word is, and
+`migrations/0010_words.sql` for how far the index goes.
 """
 
 import re
@@ -14,6 +15,7 @@ import attrs
 
 from .operation import Read, Reader, Row
 from .records import Note
+from .words import behind
 
 _BETWEEN = re.compile(
     "[^a-zA-Z0-9\u00aa-\u1fff\u2c00-\u2fef\u3005-\u3007\u3040-\ufeff\uff10-\uffdc\U00010000-\U0010ffff]+"
@@ -72,11 +74,12 @@ class Found:
 
 
 _HIT = "dreamwalker_words(dreamwalker_said(e.shown)) @@ to_tsquery('pg_catalog.simple', ?)"
+_ENTERED = "SELECT conversation, seq FROM entry_words WHERE words @@ to_tsquery('pg_catalog.simple', ?)"
 _THERE = """SELECT c.agent, e.conversation, c.kind, e.seq, e.source, e.shown, e.label, e.at, e.no
 FROM {entries} e JOIN conversations c ON c.id = e.conversation
 WHERE e.kind IN ('message', 'reply') AND {where} ORDER BY e.no DESC, e.seq DESC LIMIT ?"""
 # Nothing else may be asked together with the words: the planner would go through all of a conversation for them.
-_FOUND = f"WITH found AS MATERIALIZED (SELECT * FROM entries e WHERE kind IN ('message', 'reply') AND {_HIT})\n"
+_FOUND = f"WITH found AS MATERIALIZED (SELECT e.* FROM entries e JOIN ({_ENTERED}) w USING (conversation, seq))\n"
 _HOME = "SELECT id FROM conversations WHERE made_by = ?"
 
 
@@ -99,13 +102,15 @@ class SearchEntries(Read[tuple[Found, ...]]):
             within = f"AND conversation = {row['id']:d}"
         rows = await self._newest(reader, within)
         if len(rows) < self.limit:
-            rows = await self._indexed(reader, within)
-        return tuple(Found.of(row) for row in rows)
+            there = {(row["conversation"], row["seq"]) for row in rows}
+            older = await self._indexed(reader, within)
+            rows += [row for row in older if (row["conversation"], row["seq"]) not in there]
+        return tuple(Found.of(row) for row in rows[: self.limit])
 
     async def _newest(self, reader: Reader, within: str) -> list[Row]:
-        """Look through the newest, which is quick for what is common."""
+        """Look through the newest, which is quick for what is common, and through all whose words are not entered."""
         newest = f"""(SELECT * FROM entries WHERE kind IN ('message', 'reply') AND no < ? {within}
-            ORDER BY no DESC, seq DESC LIMIT {NEWEST})"""
+            ORDER BY no DESC, seq DESC LIMIT {max(NEWEST, await behind(reader)):d})"""
         literally = " AND ".join("e.shown ILIKE ?" for _ in self.query.patterns)
         text = _THERE.format(entries=newest, where=f"{literally} AND {_HIT}")
         return await reader.all(text, self.before, *self.query.patterns, self.query.ts, self.limit)

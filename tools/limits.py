@@ -222,6 +222,8 @@ class Limits:
     ask_seconds: float = 60.0
     """How long a caller waits for the storage, queueing included."""
 
+    words_behind_entries: int = 500
+    """Entries whose words are entered into the index of searches at once, when so many have come."""
     pruned_at_once: int = 500
     """Rows of one table that one commit of retention lets go of."""
 

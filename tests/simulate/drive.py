@@ -50,6 +50,7 @@ LIMITS = Limits(
     silence_seconds=0.8,
     stop_seconds=0.1,
     push_seconds=0.3,
+    words_behind_entries=5,
 )
 """The product's limits, so short that a schedule need not wait long for them, and long enough for a busy machine."""
 

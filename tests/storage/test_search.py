@@ -8,6 +8,7 @@ import pytest
 
 from storage.search import NEWEST, Query, SearchEntries, SearchNotes, query_of
 from storage.text import dumps
+from storage.words import ENTER_ALL
 
 TIME = "[2026-11-29 Sunday 13:00 Europe/Vienna]"
 
@@ -41,8 +42,13 @@ VALUES ($1, $2, $3, $4, $5, 0, now(), $2)
 """
 
 
-def found(url: str, said: list[tuple[int, str]], query: str, more: int = 0, **fields: Any) -> list[str]:
-    """What a query finds among texts, each of a conversation; `more` others that hold nothing of it come after."""
+def found(
+    url: str, said: list[tuple[int, str]], query: str, more: int = 0, *, entered: bool = True, **fields: Any
+) -> list[str]:
+    """What a query finds among texts, each of a conversation; `more` others that hold nothing of it come after.
+
+    `entered`: their words are in the index.
+    """
 
     async def work() -> list[str]:
         raw = await asyncpg.connect(url)
@@ -59,6 +65,8 @@ def found(url: str, said: list[tuple[int, str]], query: str, more: int = 0, **fi
             for seq, (conversation, text) in enumerate(texts, 1)
         ]
         await raw.executemany(_ENTRY, rows)
+        if entered:
+            await raw.execute(ENTER_ALL)
         asked = query_of(query)
         assert asked is not None
         hits = await SearchEntries(query=asked, limit=fields.pop("limit", 20), **fields).read(Raw(raw))
@@ -102,8 +110,13 @@ def test_what_holds_every_word_is_found_among_the_newest_and_by_the_index(
 
 async def _forget(url: str) -> None:
     raw = await asyncpg.connect(url)
-    await raw.execute("TRUNCATE agents, conversations, entries, notes, things")
+    await raw.execute("TRUNCATE agents, conversations, entries, entry_words, notes, things")
     await raw.close()
+
+
+def test_what_is_not_in_the_index_yet_is_found_however_much_that_is(database_url: str) -> None:
+    said = [(1, "Anna likes tulips"), (1, "else")]
+    assert found(database_url, said, "tulips", more=NEWEST + 5, entered=False) == ["Anna likes tulips"]
 
 
 @pytest.mark.parametrize(
