@@ -15,6 +15,7 @@ from actors.agent import EVERYWHERE, AgentActor
 from actors.clock import Clock
 from actors.decisions import Decisions
 from actors.live import Live
+from actors.mailbox import MailboxClosed
 from actors.pusher import Pusher
 from actors.retention import Retention
 from actors.scheduler import Scheduler
@@ -36,7 +37,7 @@ from actors.words import Words
 from actors.workers import Workers
 from netlify.client import Netlify
 from storage import answers, inbox, pushes, runs, spend, things
-from storage.errors import OverBudget
+from storage.errors import OverBudget, StoreClosed
 from storage.operation import Bell, Write
 from storage.records import Agent, Question
 from storage.settings import Set, Settings
@@ -295,7 +296,10 @@ class House:
             await self.store.run(task_status)
 
         async def ready(*, task_status: "trio.TaskStatus[object]") -> None:
-            await self._settle_in(agents)
+            try:
+                await self._settle_in(agents)
+            except MailboxClosed as error:  # the storage ended meanwhile, and the agents' supervisor with it
+                raise StoreClosed("the house is closing") from error
             task_status.started()
             up()
             await trio.sleep_forever()
