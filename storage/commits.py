@@ -11,7 +11,6 @@ tells of all of them is the number of the last.
 
 import time
 from collections.abc import Awaitable, Callable
-from itertools import groupby
 from typing import Any, Protocol, TypeVar
 
 from . import lease
@@ -58,11 +57,6 @@ class Link(Protocol):
 
 class _Fenced(Exception):
     """The fence found no row: another holder, or this commit's number has gone by."""
-
-
-def _shape(commit: Commit) -> tuple[str, ...]:
-    """What two commits have in common that are one statement, so that they stand side by side in this order."""
-    return tuple(write.sql for write in commit.writes)
 
 
 class Writer:
@@ -183,55 +177,47 @@ class Writer:
         return await self._transact(raw, operation, number)
 
     async def _compose(self, raw: Any, commit: Commit, number: int) -> Done[Any]:
-        text, params, done = self._composed(commit, number)
+        text, taken = lease.compose(commit.statement)
+        params, done = self._composed(commit, number)
+        if len(params) != taken:
+            raise TypeError(f"{taken - 3} parameters expected, {len(params) - 3} given: {text}")
         try:
             await self._send(raw.fetchrow(text, *params), done)
         except LeaseLost:
             raise _Fenced from None
         return done
 
-    def _composed(self, commit: Commit, number: int) -> tuple[str, list[Any], Done[int]]:
-        """A commit that follows `number` as a statement with its parameters, and what it comes to."""
-        text, taken = lease.compose(tuple((w.sql, w.expect, w.code, w.what) for w in commit.writes))
+    def _composed(self, commit: Commit, number: int) -> tuple[list[Any], Done[int]]:
+        """The parameters of a commit that follows `number`, and what it comes to."""
         held, replaced = storable(value for w in commit.writes for value in w.params)
-        if len(held) != taken - 3:
-            raise TypeError(f"{taken - 3} parameters expected, {len(held)} given: {text}")
         done = Done(value=number + 1, bells=commit.bells, no=number + 1, replaced=replaced)
-        return text, [self.holder, number, float(self.options.lease_seconds), *held], done
+        return [self.holder, number, float(self.options.lease_seconds), *held], done
 
     async def _compose_all(self, raw: Any, commits: tuple[Commit, ...], number: int) -> Done[Any]:
-        """Those that are one statement go to the server one behind the other, without a wait in between."""
-        order = sorted(range(len(commits)), key=lambda at: _shape(commits[at]))
-        composed = {at: self._composed(commits[at], number + place) for place, at in enumerate(order)}
-        dones = tuple(composed[at][2] for at in range(len(commits)))
+        """One behind the other, without a wait in between.
 
-        async def work() -> Done[Any]:
-            for text, same in groupby((composed[at] for at in order), key=lambda one: one[0]):
-                await self._link.step(raw.executemany(text, [params for _, params, _ in same]))
-                self._in_flight = None  # the row is ours alone until we commit: no earlier copy can land any more
-            return Done(value=dones, no=number + len(dones), replaced=sum(done.replaced for done in dones))
-
-        await self._link.step(raw.execute(f"BEGIN;{self.options.timeouts(raw.get_server_version())}"))
+        The statement itself says how long its transaction may last: else it would keep the lease's row if its holder
+        stopped between two of them. Raises StorageError if the server has no such bound: nothing was sent.
+        """
+        if raw.get_server_version() < (17,):
+            raise StorageError("this Postgres can't bound a transaction that is under way")
+        text, _ = lease.compose(commits[0].statement, self.options.transaction_seconds)
+        composed = [self._composed(commit, number + at) for at, commit in enumerate(commits)]
+        dones = tuple(done for _, done in composed)
+        done = Done(value=dones, no=number + len(dones), replaced=sum(one.replaced for one in dones))
         try:
-            return await self._to_its_end(raw, work)
+            await self._send(raw.executemany(text, [params for params, _ in composed]), done)
         except LeaseLost:
             raise _Fenced from None
+        return done
 
     async def _transact(self, raw: Any, operation: Operation[T], number: int) -> Done[T]:
         session = Session(raw, self._link.step, no=number + 1)
-
-        async def work() -> Done[T]:
-            value = await self._call(session, operation.perform(session))
-            return Done(value=value, bells=tuple(session.bells), no=session.no, replaced=session.replaced)
-
         await self._begin(raw, number)
         self._in_flight = None  # the row is ours alone until we commit: no earlier copy can land any more
-        return await self._to_its_end(raw, work)
-
-    async def _to_its_end(self, raw: Any, work: Callable[[], Awaitable[Done[T]]]) -> Done[T]:
-        """Do what is to be done in the transaction that has begun, and commit it; or undo it."""
         try:
-            done = await work()
+            value = await self._call(session, operation.perform(session))
+            done = Done(value=value, bells=tuple(session.bells), no=session.no, replaced=session.replaced)
             if await self._send(raw.execute("COMMIT"), done) != "COMMIT":
                 raise StorageError("an operation swallowed a failed statement, so all of it was undone")
             return done

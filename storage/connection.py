@@ -262,20 +262,38 @@ class _Unit:
 
 
 class _Soon:
-    """What an answer of the server causes in the loop, done at once by the task that has read it.
+    """What is to be done soon in the loop, done at once by whoever causes it: a caller, or the reading of an answer.
 
-    The loop would do each such thing in a turn of its own of trio's scheduler, two turns for each statement. What
-    others cause (callers, timers, threads) it still does in its turns.
+    The loop would do each such thing in a turn of its own of trio's scheduler, three turns for each statement. What
+    others cause (timers, threads) it still does in its turns.
     """
 
     def __init__(self, loop: Any) -> None:
         self._loop, self._in_its_turn = loop, loop.call_soon
         self._readers: weakref.WeakSet[trio.lowlevel.Task] = weakref.WeakSet()
         self._handles: collections.deque[asyncio.Handle] = collections.deque()
+        self._doing = False
         loop.call_soon, loop.synchronize = self._call_soon, self._synchronize
 
+    def caused(self, cause: Callable[[], None]) -> None:
+        """Do it as if it were called in the loop, and all that follows from it."""
+        before = trio_asyncio.current_loop.set(self._loop)
+        self._doing = True
+        try:
+            cause()
+            self._do()
+        finally:
+            self._doing = False
+            trio_asyncio.current_loop.reset(before)
+
+    def _do(self) -> None:
+        while self._handles:
+            handle = self._handles.popleft()
+            if not handle.cancelled():
+                handle._run()
+
     def _call_soon(self, callback: Callable[..., Any], *args: Any, context: Any = None) -> asyncio.Handle:
-        if trio.lowlevel.current_task() not in self._readers:
+        if not self._doing and trio.lowlevel.current_task() not in self._readers:
             handle: asyncio.Handle = self._in_its_turn(callback, *args, context=context)
             return handle
         self._handles.append(asyncio.Handle(callback, args, self._loop, context))
@@ -284,10 +302,7 @@ class _Soon:
     async def _synchronize(self) -> None:
         """The loop's tasks that read and write await this each time that they have."""
         self._readers.add(trio.lowlevel.current_task())
-        while self._handles:
-            handle = self._handles.popleft()
-            if not handle.cancelled():
-                handle._run()
+        self._do()
 
 
 Together = Callable[[tuple[Commit, ...]], Awaitable[tuple[Done[int], ...] | None]]
@@ -297,25 +312,21 @@ async def _each_by_itself(commits: tuple[Commit, ...]) -> None:
     pass
 
 
-def _about(commit: Commit | None) -> int:
-    """The one conversation that a commit is about, 0 if it is about more or else."""
-    return 0 if commit is None else commit.conversation
-
-
 class Bridge:
     """Runs coroutines of the asyncio world for callers in trio, one at a time, in the order asked.
 
     A unit that has started is never cancelled: a caller that gives up leaves it to end by itself; one that has
     not started is skipped. After `stop` what is queued and whatever comes is refused with StoreClosed.
 
-    Commits that wait one behind the other, each about another conversation, are given to `together` first. It returns
-    what they came to, or None if nothing happened: then each is done by itself. What it raises, all of them raise.
+    Commits of one statement that wait, each about another conversation, are given to `together` first. It returns what
+    they came to, or None if nothing happened: then each is done by itself. What it raises, all of them raise.
     """
 
     def __init__(self, together: Together | None = None) -> None:
         self._together = together or _each_by_itself
         self._queue: collections.deque[_Unit] = collections.deque()
         self._idle: asyncio.Future[None] | None = None
+        self._soon: _Soon
         self._stopping = False
 
     async def call(self, work: Callable[[], Awaitable[T]], commit: Commit | None = None) -> T:
@@ -356,7 +367,7 @@ class Bridge:
         with trio.CancelScope(shield=True):  # outside the loop: its own tasks must not be cancelled either
             async with trio_asyncio.open_loop() as loop:
                 loop.set_exception_handler(_loop_error)  # by default any stray error would end the loop
-                _Soon(loop)
+                self._soon = _Soon(loop)
                 await trio_asyncio.aio_as_trio(self._serve)(task_status)
         ended.cancel()
 
@@ -380,14 +391,18 @@ class Bridge:
 
         Two commits about one conversation don't: what the second writes over the first, its asker knows from that.
         """
-        units, room = [self._queue.popleft()], TOGETHER_CHARACTERS
-        about = {_about(units[0].commit)}
-        while self._queue and 0 not in about and len(units) < TOGETHER_MAX:
+        first = self._queue.popleft()
+        if first.commit is None or first.commit.conversation == 0:
+            return [] if first.given_up else [first]
+        statement, about, room = first.commit.statement, {first.commit.conversation}, TOGETHER_CHARACTERS
+        units, others = [first], list[_Unit]()
+        while self._queue and len(units) < TOGETHER_MAX:
             commit = self._queue[0].commit
-            if commit is None or _about(commit) in {0, *about} or (room := room - commit.characters) < 0:
+            if commit is None or commit.conversation in {0, *about} or (room := room - commit.characters) < 0:
                 break
-            about.add(_about(commit))
-            units.append(self._queue.popleft())
+            about.add(commit.conversation)
+            (units if commit.statement == statement else others).append(self._queue.popleft())
+        self._queue.extendleft(reversed(others))
         return [unit for unit in units if not unit.given_up]
 
     async def _perform(self, units: list[_Unit]) -> None:
@@ -410,8 +425,8 @@ class Bridge:
                 unit.finish(error=error)
 
     def _wake(self) -> None:
-        if self._idle is not None and not self._idle.done():
-            self._idle.set_result(None)
+        if (idle := self._idle) is not None and not idle.done():
+            self._soon.caused(lambda: idle.set_result(None))
 
 
 async def visit(options: Options, work: Callable[[Any], Awaitable[T]]) -> T:

@@ -58,20 +58,24 @@ def begin(holder: str, number: int, lease_seconds: float, settings: str) -> str:
 # $1 holder, $2 the number that must be the last one, $3 seconds
 _FENCE = """WITH fence AS (
 UPDATE dreamwalker_lease SET commit_no = commit_no + 1, expires_at = clock_timestamp() + make_interval(secs => $3)
-WHERE id = 1 AND holder = $1 AND commit_no = $2 RETURNING commit_no)"""
+WHERE id = 1 AND holder = $1 AND commit_no = $2 RETURNING commit_no{bound})"""
 
+_FENCED = "dreamwalker_require(EXISTS (SELECT FROM fence), 'DW001', 'the lease is lost')"
 _NUMBER = "(SELECT commit_no FROM fence)"
 
 
 @lru_cache(maxsize=512)
-def compose(parts: tuple[tuple[str, int | None, str, str], ...]) -> tuple[str, int]:
+def compose(parts: tuple[tuple[str, int | None, str, str], ...], bound_seconds: float | None = None) -> tuple[str, int]:
     """One statement of several writes behind one fence, and how many parameters it takes (three are the fence's).
 
+    `bound_seconds`: the server ends the statement's transaction after so long, wherever it is (from Postgres 17 on).
     `parts` are (sql, expected rows, error code, what). Each write waits for the fence because it mentions its number;
     then each expectation is checked, the fence's first, and a false one undoes the statement. Raises ValueError when
     a part is not one write.
     """
-    ctes, checks, taken = [_FENCE], ["dreamwalker_require(EXISTS (SELECT FROM fence), 'DW001', 'the lease is lost')"], 3
+    bound = "" if bound_seconds is None else f", set_config('transaction_timeout', '{bound_seconds * 1000:.0f}', true)"
+    ctes, checks = [_FENCE.format(bound=bound)], [_FENCED]
+    taken = 3
     for at, (text, expect, code, what) in enumerate(parts):
         translated = sql.translate(text, first=taken + 1, number=_NUMBER)
         if translated.kind != "write":

@@ -103,6 +103,11 @@ class Commit(Operation[int]):
     conversation: int = 0
 
     @property
+    def statement(self) -> tuple[tuple[str, int | None, str, str], ...]:
+        """What of it is the same in commits that are one statement with other values."""
+        return tuple((write.sql, write.expect, write.code, write.what) for write in self.writes)
+
+    @property
     def characters(self) -> int:
         """How much text it writes."""
         return sum(len(value) for write in self.writes for value in write.params if isinstance(value, str))
@@ -110,9 +115,10 @@ class Commit(Operation[int]):
 
 @attrs.frozen
 class Together(Operation[tuple["Done[int]", ...]]):
-    """Commits about as many conversations as one transaction, each with its own number: one wait for the disk for all.
+    """Commits of one statement, about as many conversations, as one transaction: one wait for the disk for all.
 
-    Raises what any of them raises; then none of them happened, and each has to be asked for by itself.
+    Each has a number of its own. Raises what any of them raises; then none of them happened, and each has to be asked
+    for by itself.
     """
 
     commits: tuple[Commit, ...]

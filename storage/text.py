@@ -57,13 +57,14 @@ def storable(values: Iterable[Any]) -> tuple[list[Any], int]:
     """The parameters of a statement as Postgres can hold them, and how many characters of them were replaced."""
     held, replaced = list(values), 0
     for at, value in enumerate(held):
-        if isinstance(value, str):
-            if isinstance(value, Mended):
-                replaced += value.replaced
-            elif _UNSTORABLE.search(value):
+        kind = type(value)
+        if kind is str:
+            if _UNSTORABLE.search(value):
                 held[at], count = _UNSTORABLE.subn("\ufffd", value)
                 replaced += count
-        elif isinstance(value, (list, tuple)):
+        elif kind is Mended:
+            replaced += value.replaced
+        elif kind is list or kind is tuple:
             held[at], count = clean_json(value)
             replaced += count
     return held, replaced
