@@ -21,7 +21,7 @@ from dreamwalker.system import System, start
 from tests.ntfy import Ntfy
 from tests.proxy import CUT_BEFORE, PASS, Action, Await, Door, Proxy, Request, open_proxy
 from tests.simulate.effects import tools_of
-from tests.simulate.steps import Naming, claimed
+from tests.simulate.steps import Naming, claimed, decides
 
 if TYPE_CHECKING:
     from tests.simulate.stage import Stage
@@ -129,7 +129,7 @@ class Life:
         return action
 
     def _note(self, request: Request) -> None:
-        self._decided = self._naming.decides(request)
+        self._decided = decides(request)
         if self._ears is not None:
             self._ears.listen()
         self.claims.update(claimed(request))

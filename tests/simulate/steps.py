@@ -38,25 +38,15 @@ class Naming:
 
     def __init__(self) -> None:
         self._first: dict[int, str] = {}
-        self._begun: set[int] = set()
-
-    def decides(self, request: Request) -> bool:
-        """Whether a commit is known to have landed once this is answered: it is one, or looks after one."""
-        alone = request.connection not in self._begun
-        return request.sql.startswith(("COMMIT", "SELECT holder, commit_no")) or (_is_composed(request.sql) and alone)
 
     def __call__(self, request: Request) -> str:
         sql = request.sql
         if _is_composed(sql):
-            if request.connection in self._begun:
-                self._first.setdefault(request.connection, "several together")
             return _composed(sql)
         if sql.startswith("BEGIN"):
             self._first.pop(request.connection, None)
-            self._begun.add(request.connection)
             return "begin"
         if sql.startswith(("COMMIT", "ROLLBACK")):
-            self._begun.discard(request.connection)
             return f"{sql[:8].rstrip(';').lower()}: {self._first.pop(request.connection, 'nothing')}"
         name = _plain(sql)
         if not name.startswith(("read", "SET")):
@@ -86,6 +76,11 @@ def _plain(sql: str) -> str:
         return "look after a loss"
     found = _FROM.search(sql)
     return f"read {found[1]}" if found else "read"
+
+
+def decides(request: Request) -> bool:
+    """Whether a commit is known to have landed once this is answered: it is one, or looks after one."""
+    return _is_composed(request.sql) or request.sql.startswith(("COMMIT", "SELECT holder, commit_no"))
 
 
 def claimed(request: Request) -> set[int]:
