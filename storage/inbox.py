@@ -29,7 +29,9 @@ _ACCEPT = """
 INSERT INTO messages (id, conversation, source_key, digest, kind, body, label, cause, act, hops, interrupt,
                       accepted_no, seen_no, accepted_at, no)
 SELECT ?, ?, ?, ?, ?, ?, CASE WHEN ? THEN :no ELSE 0 END, ?, ?, ?, ?, :no, LEAST(?::bigint, :no), ?, :no
-WHERE (SELECT count(*) FROM messages WHERE conversation = ? AND placed_seq IS NULL AND withdrawn_at IS NULL) < ?
+WHERE (SELECT count(*) FROM (  -- in the order of the index of what is not placed, so that nothing else is gone through
+    SELECT FROM messages WHERE conversation = ? AND placed_seq IS NULL AND withdrawn_at IS NULL ORDER BY id LIMIT ?
+) AS waiting) < ?
 """
 UNBOUNDED = 2**62
 """As many unplaced messages as may come."""
@@ -62,7 +64,7 @@ def accept(
     charged = act if act is not None else f"message:{id}"
     params = (
         id, conversation, source_key, digest, kind, body, outside, cause, charged, hops, interrupt, seen_no, now,
-        conversation, unplaced_max,
+        conversation, unplaced_max, unplaced_max,
     )  # fmt: skip
 
     def letter(no: int) -> Message:
