@@ -151,6 +151,7 @@ class Conversing:
         """Have the conversation summed up, and commit the summary. Raises ModelError."""
         means, run = self._means, self.transcript.run
         assert run is not None
+        means.live.sum_up(self.id, run.id)
         reply = await means.guard.ask(reservation.request, lambda _: None)
         summary = summary_of(
             text_of(reply),

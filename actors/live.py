@@ -44,6 +44,7 @@ class Live:
 
     def __init__(self) -> None:
         self._in_flight: dict[int, InFlight] = {}
+        self._summing_up: dict[int, int] = {}
         self._watches: defaultdict[int, set[Watch]] = defaultdict(set)
         self.ending = trio.Event()
         """Set when the process stops or loses the lease: streams end themselves."""
@@ -75,14 +76,24 @@ class Live:
             flight.text += text
             self._ring(conversation, rows=False)
 
+    def sum_up(self, conversation: int, run: int) -> None:
+        """A model begins to sum a conversation up, for a run that waits for it. Nothing of that can be read before."""
+        self._summing_up[conversation] = run
+        self._ring(conversation, rows=False)
+
     def end(self, conversation: int) -> None:
         """Nothing is in flight any more: its entry stands, or it was lost."""
-        if self._in_flight.pop(conversation, None) is not None:
+        written = self._in_flight.pop(conversation, None)
+        if self._summing_up.pop(conversation, None) is not None or written is not None:
             self._ring(conversation, rows=False)
 
     def in_flight(self, conversation: int) -> InFlight | None:
         """The text being written, if any."""
         return self._in_flight.get(conversation)
+
+    def summing_up(self, conversation: int) -> int | None:
+        """The run for which a conversation is being summed up, if one is."""
+        return self._summing_up.get(conversation)
 
     def finish(self) -> None:
         """End every stream."""

@@ -205,9 +205,8 @@ class LastSeq(Read[int]):
         return int(row["seq"])
 
 
-_PAGE = f"""
-SELECT {Entry.columns()} FROM entries WHERE conversation = ? AND seq < ? ORDER BY seq DESC LIMIT ?
-"""
+_OLDER = f"SELECT {Entry.columns()} FROM entries WHERE conversation = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+_NEWER = f"SELECT {Entry.columns()} FROM entries WHERE conversation = ? AND seq >= ? ORDER BY seq LIMIT ?"
 _PAGE_CALLS = f"""
 SELECT {Call.columns()} FROM calls WHERE conversation = ? AND (run, turn) IN
     (SELECT run, turn FROM entries WHERE conversation = ? AND seq >= ? AND seq < ? AND turn IS NOT NULL)
@@ -223,34 +222,39 @@ ORDER BY id
 @attrs.frozen(kw_only=True)
 class Paged:
     """A page of a transcript: entries, oldest first, the calls of the replies among them, and the runs of these
-    entries that failed or were stopped. `more`: there are older entries.
+    entries that failed or were stopped. `more`: there are older entries; `newer`: there are newer ones.
     """
 
     entries: tuple[Entry, ...]
     calls: tuple[Call, ...]
     runs: tuple[Run, ...]
     more: bool
+    newer: bool
 
 
 @attrs.frozen
 class Page(Read[Paged]):
-    """The newest `limit` entries below `before`, and what belongs to them."""
+    """The newest `limit` entries below seq `before`, the oldest `newer` from there on, and what belongs to them."""
 
     conversation: int
     before: int
     limit: int
+    newer: int = 0
 
     async def read(self, reader: Reader) -> Paged:
-        rows = await reader.all(_PAGE, self.conversation, self.before, self.limit + 1)
-        entries = tuple(Entry.of(row) for row in reversed(rows[: self.limit]))
+        older = await reader.all(_OLDER, self.conversation, self.before, self.limit + 1)
+        newer = await reader.all(_NEWER, self.conversation, self.before, self.newer + 1) if self.newer else []
+        rows = [*reversed(older[: self.limit]), *newer[: self.newer]]
+        entries = tuple(Entry.of(row) for row in rows)
         if not entries:
-            return Paged(entries=(), calls=(), runs=(), more=False)
+            return Paged(entries=(), calls=(), runs=(), more=bool(older), newer=False)
         place = (self.conversation, self.conversation, entries[0].seq, entries[-1].seq + 1)
         return Paged(
             entries=entries,
             calls=tuple(Call.of(row) for row in await reader.all(_PAGE_CALLS, *place)),
             runs=tuple(Run.of(row) for row in await reader.all(_PAGE_RUNS, *place)),
-            more=len(rows) > self.limit,
+            more=len(older) > self.limit,
+            newer=len(newer) > self.newer,
         )
 
 

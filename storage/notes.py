@@ -68,10 +68,21 @@ def restore(*, note: int, base: int, version: int, made_by: str, now: datetime) 
     )
 
 
+_REMOVE = "UPDATE notes SET removed = ?, no = :no WHERE id = ? AND version = ?"
+
+
+def remove(*, note: int, base: int, back: bool = False) -> Write:
+    """Take a note away from where it is found, or bring it back; what it ever said is kept.
+
+    Raises NotAsExpected if `base` is not the newest version any more.
+    """
+    return Write(_REMOVE, (not back, note, base), what="the note is as it was")
+
+
 _NOTE = """
 SELECT n.id, n.agent, n.title, n.version, n.removed, v.text, v.label, v.at, n.no
 FROM notes n JOIN note_versions v ON v.note = n.id AND v.version = n.version
-WHERE n.agent = ? AND NOT n.removed
+WHERE n.agent = ? AND n.removed = ?
 """
 _BY_TITLE = _NOTE + " AND lower(n.title) = lower(?)"
 _LIST = _NOTE + " ORDER BY v.at DESC, n.id DESC LIMIT ?"
@@ -85,27 +96,28 @@ class ReadNote(Read[Note | None]):
     title: str
 
     async def read(self, reader: Reader) -> Note | None:
-        row = await reader.get(_BY_TITLE, self.agent, self.title)
+        row = await reader.get(_BY_TITLE, self.agent, False, self.title)
         return None if row is None else Note.of(row)
 
 
 @attrs.frozen
 class ListNotes(Read[tuple[Note, ...]]):
-    """An agent's notes, the newest first."""
+    """An agent's notes, the newest first; those that are there, or those that were removed."""
 
     agent: str
     limit: int
+    removed: bool = False
 
     async def read(self, reader: Reader) -> tuple[Note, ...]:
-        return tuple(Note.of(row) for row in await reader.all(_LIST, self.agent, self.limit))
+        return tuple(Note.of(row) for row in await reader.all(_LIST, self.agent, self.removed, self.limit))
 
 
-_VERSION_NOW = "SELECT version FROM notes WHERE agent = ? AND lower(title) = lower(?)"
+_VERSION_NOW = "SELECT version FROM notes WHERE agent = ? AND lower(title) = lower(?) AND NOT removed"
 
 
 @attrs.frozen
 class VersionNow(Read[int]):
-    """The newest version of the note with a title, 0 if there never was one."""
+    """The newest version of the note with a title, 0 if there is none."""
 
     agent: str
     title: str
@@ -115,18 +127,21 @@ class VersionNow(Read[int]):
         return 0 if row is None else int(row["version"])
 
 
-_HEAD_BY_ID = "SELECT agent, title FROM notes WHERE id = ?"
+_BY_ID = """
+SELECT n.id, n.agent, n.title, n.version, n.removed, v.text, v.label, v.at, n.no
+FROM notes n JOIN note_versions v ON v.note = n.id AND v.version = n.version WHERE n.id = ?
+"""
 
 
 @attrs.frozen
-class NoteTitle(Read[tuple[str, str] | None]):
-    """Whose a note is and what it is called, by its number."""
+class NoteOf(Read[Note | None]):
+    """A note by its number, also one that was removed."""
 
     note: int
 
-    async def read(self, reader: Reader) -> tuple[str, str] | None:
-        row = await reader.get(_HEAD_BY_ID, self.note)
-        return None if row is None else (row["agent"], row["title"])
+    async def read(self, reader: Reader) -> Note | None:
+        row = await reader.get(_BY_ID, self.note)
+        return None if row is None else Note.of(row)
 
 
 _VERSIONS = f"SELECT {NoteVersion.columns()} FROM note_versions WHERE note = ? ORDER BY version DESC"

@@ -12,9 +12,13 @@ from . import calls, conversations, questions
 from .inbox import changed, withdraw_all
 from .operation import Bell, Operation, Read, Reader, Row, Transaction, Write
 from .records import Call, Entry, Run, Worker
+from .spend import LOST
 
 ENDED = "ended"
 """Topic of the bell that says: a run of conversation `key`, which somebody may wait for, has ended."""
+
+SAID_CHARACTERS = 1_000
+"""So much is read of what opened a run: enough for a line, however much white space is in it."""
 
 WORKERS = "workers"
 """Topic of the bell that says to every worker: the call that you work for may not wait for you any more."""
@@ -155,12 +159,24 @@ def taken_up(run: Run, generation: str, now: datetime) -> Write:
     return Write(_TAKEN_UP, (run.id, run.attempt, run.turn, generation, now), what="note that it was taken up")
 
 
+# What opened a run was placed after the run before it had ended: so it is found among the few messages in between,
+# however long the conversation is.
 _LIST = f"""
 SELECT {", ".join("r." + c for c in Run.columns().split(", "))}, c.agent, c.kind AS conversation_kind,
-    COALESCE((SELECT sum(s.cost)::bigint FROM spend s WHERE s.run = r.id), 0) AS cost,
-    COALESCE((SELECT sum(s.reserved)::bigint FROM spend s WHERE s.run = r.id AND s.cost IS NULL), 0) AS unsettled,
-    (SELECT w.run FROM workers w WHERE w.conversation = r.conversation) AS works_for
+    (SELECT w.run FROM workers w WHERE w.conversation = r.conversation) AS works_for,
+    o.kind AS opener, o.said, o.quoted, o.label AS opener_label, s.cost, s.unsettled, s.lost
 FROM runs r JOIN conversations c ON c.id = r.conversation
+CROSS JOIN LATERAL (
+    SELECT COALESCE(sum(cost), 0)::bigint AS cost, COALESCE(sum(reserved) FILTER (WHERE cost IS NULL), 0)::bigint
+        AS unsettled, COALESCE(sum(reserved) FILTER (WHERE {LOST}), 0)::bigint AS lost
+    FROM spend s WHERE s.run = r.id) s
+LEFT JOIN LATERAL (
+    SELECT m.kind, m.label, left(btrim(m.body::jsonb ->> 'text', E' \\n\\t'), {SAID_CHARACTERS}) AS said,
+        left(m.body::jsonb #>> '{{quotes,0,text}}', {SAID_CHARACTERS}) AS quoted
+    FROM messages m WHERE m.conversation = r.conversation AND m.run = r.id AND m.kind <> 'notice' AND m.no <= r.no
+        AND m.no >= COALESCE(
+            (SELECT max(p.no) FROM runs p WHERE p.conversation = r.conversation AND p.no < r.no), 0)
+    ORDER BY m.no, m.placed_seq LIMIT 1) o ON TRUE
 WHERE """
 _SOME = (
     _LIST
@@ -171,10 +187,24 @@ _ONE = _LIST + "r.id = ?"
 
 
 @attrs.frozen(kw_only=True)
+class Opener:
+    """The message that opened a run: its kind and label, and the beginning of its text.
+
+    `quoted`: this is the beginning of what came with it, since it has no text of its own.
+    """
+
+    kind: str
+    text: str
+    quoted: bool
+    label: int
+
+
+@attrs.frozen(kw_only=True)
 class Listed:
     """A run with whose it is and what it cost so far in nano-dollars; `unsettled` is set aside beside it.
 
-    `works_for`: of a worker, or an agent that was written to, the run that set it to work.
+    `lost`: what of that stays set aside, for answers that were cut off. `works_for`: of a worker, or an agent that was
+    written to, the run that set it to work. `opener` is None where it was let go of.
     """
 
     run: Run
@@ -182,7 +212,9 @@ class Listed:
     conversation_kind: str
     cost: int
     unsettled: int
+    lost: int
     works_for: int | None
+    opener: Opener | None
 
     @classmethod
     def of(cls, row: Row) -> "Listed":
@@ -193,8 +225,17 @@ class Listed:
             conversation_kind=row["conversation_kind"],
             cost=row["cost"],
             unsettled=row["unsettled"],
+            lost=row["lost"],
             works_for=row["works_for"],
+            opener=_opener(row),
         )
+
+
+def _opener(row: Row) -> Opener | None:
+    if row["opener"] is None:
+        return None
+    said, quoted = row["said"] or "", row["quoted"] or ""
+    return Opener(kind=row["opener"], text=said or quoted, quoted=not said and quoted != "", label=row["opener_label"])
 
 
 @attrs.frozen(kw_only=True)

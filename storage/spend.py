@@ -132,11 +132,20 @@ def turn_over(
 
 _PERIOD = "SELECT period, used, raised_to, told_at FROM budget WHERE period = ?"
 
+LOST = "s.cost IS NULL AND (r.state <> 'open' OR s.asked < r.asked)"
+"""Of a request `s` and its run `r`: nobody waits for its answer any more, so what was set aside for it stays."""
+
+_ASIDE = f"""
+SELECT COALESCE(sum(s.reserved), 0)::bigint AS aside, COALESCE(sum(s.reserved) FILTER (WHERE {LOST}), 0)::bigint AS lost
+FROM spend s LEFT JOIN runs r ON r.id = s.run WHERE s.day >= ? AND s.day <= ? AND s.cost IS NULL
+"""
+
 
 @attrs.frozen(kw_only=True)
 class Period:
     """What a day or a month has used, open reservations included, and its own raised limit if it has one.
 
+    `aside`: how much of it are reservations; `lost`: how much of these stay, for answers that were cut off.
     `reached_at`: since when its limit lets something wait.
     """
 
@@ -144,6 +153,8 @@ class Period:
     used: int
     raised_to: int | None
     reached_at: datetime | None
+    aside: int = 0
+    lost: int = 0
 
 
 @attrs.frozen
@@ -156,7 +167,17 @@ class ReadPeriod(Read[Period]):
         row = await reader.get(_PERIOD, self.period)
         if row is None:
             return Period(period=self.period, used=0, raised_to=None, reached_at=None)
-        return Period(period=self.period, used=row["used"], raised_to=row["raised_to"], reached_at=row["told_at"])
+        month = len(self.period) == len("2026-11")
+        days = (f"{self.period}-01", f"{self.period}-31") if month else (self.period, self.period)
+        aside = await reader.get(_ASIDE, *days) or {}
+        return Period(
+            period=self.period,
+            used=row["used"],
+            raised_to=row["raised_to"],
+            reached_at=row["told_at"],
+            aside=aside["aside"],
+            lost=aside["lost"],
+        )
 
 
 _RAISE = """
@@ -208,16 +229,17 @@ def reached(period: str, now: datetime) -> Write:
     return Write(_TOLD, (period, now), what="note that the limit is reached")
 
 
-_SUMS = """
-SELECT {by} AS name, kind, count(*) AS requests,
+_SUMS = f"""
+SELECT {{by}} AS name, kind, count(*) AS requests,
     COALESCE(sum(cost), 0)::bigint AS cost,
     COALESCE(sum(reserved) FILTER (WHERE cost IS NULL), 0)::bigint AS unsettled,
+    COALESCE(sum(reserved) FILTER (WHERE {LOST}), 0)::bigint AS lost,
     COALESCE(sum(input_tokens), 0)::bigint AS input_tokens,
     COALESCE(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
     COALESCE(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
     COALESCE(sum(output_tokens), 0)::bigint AS output_tokens,
     COALESCE(sum(searches), 0)::bigint AS searches
-FROM spend WHERE {where} GROUP BY 1, 2 ORDER BY 1 DESC, 2
+FROM spend s LEFT JOIN runs r ON r.id = s.run WHERE {{where}} GROUP BY 1, 2 ORDER BY 1 DESC, 2
 """
 _SUMS_BY = {
     by: _SUMS.format(by=column, where="month >= ? AND month <= ?")
@@ -227,22 +249,29 @@ _SUMS_BY = {
         "agent": "agent",
         "model": "model",
         "kind": "kind",
-        "act": "act",
+        "act": "s.act",
         "run": "run::text",
     }.items()
 }
-_SUMS_OF = {"run": _SUMS.format(by="run::text", where="run = ?"), "act": _SUMS.format(by="act", where="act = ?")}
+_SUMS_OF = {
+    "run": _SUMS.format(by="run::text", where="s.run = ?"),
+    "act": _SUMS.format(by="s.act", where="s.act = ?"),
+}
 
 
 @attrs.frozen(kw_only=True)
 class Sum:
-    """Requests of one kind under one name: settled cost and open reservations in nano-dollars, and tokens."""
+    """Requests of one kind under one name: settled cost and open reservations in nano-dollars, and tokens.
+
+    `lost`: how much of the reservations stays, for answers that were cut off.
+    """
 
     name: str
     kind: str
     requests: int
     cost: int
     unsettled: int
+    lost: int
     input_tokens: int
     cache_write_tokens: int
     cache_read_tokens: int

@@ -208,6 +208,12 @@ WHERE """
 _SEEN_OF_RUN = _SEEN + "w.run = ? ORDER BY w.conversation"
 _SEEN_IN = _SEEN + "w.parent = ? AND (w.ended_at IS NULL OR w.no > ?) ORDER BY w.conversation"
 _SEEN_AT_WORK = _SEEN + "w.parent = ? AND w.ended_at IS NULL ORDER BY w.conversation"
+_SEEN_UNDER = (
+    _SEEN
+    + """(w.run, w.turn) IN (
+    SELECT run, turn FROM entries WHERE conversation = ? AND seq >= ? AND seq <= ? AND turn IS NOT NULL)
+ORDER BY w.conversation"""
+)
 _RUN_OF = f"SELECT {Run.columns()} FROM runs WHERE id = ?"
 
 
@@ -253,6 +259,19 @@ class WorkersIn(Read[tuple[Seen, ...]]):
 
     async def read(self, reader: Reader) -> tuple[Seen, ...]:
         return tuple([await _seen(reader, row) for row in await reader.all(_SEEN_AT_WORK, self.parent)])
+
+
+@attrs.frozen(kw_only=True)
+class WorkersUnder(Read[tuple[Seen, ...]]):
+    """The workers that the calls of a conversation's entries from seq `first` to `last` set to work."""
+
+    parent: int
+    first: int
+    last: int
+
+    async def read(self, reader: Reader) -> tuple[Seen, ...]:
+        rows = await reader.all(_SEEN_UNDER, self.parent, self.first, self.last)
+        return tuple([await _seen(reader, row) for row in rows])
 
 
 _EXCHANGES = """

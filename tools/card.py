@@ -1,4 +1,5 @@
-"""A question as the owner reads it, wherever he does: what would be done, why he is asked, what the agent says.
+"""A question as the owner reads it, wherever he does: in his words what would happen, the whole act, why he is asked,
+what the agent says.
 
 One rule: the server makes it, of stored bytes alone. The agent's own words stand apart and last: it may have been
 misled.
@@ -13,6 +14,8 @@ import attrs
 from storage.records import Question
 from storage.text import loads
 
+from .outside import told
+from .plainly import in_words
 from .show import drawn, shown_act
 from .taint import Rule
 
@@ -22,12 +25,14 @@ _REASON_CHARACTERS = 2_000
 
 @attrs.frozen(kw_only=True)
 class Card:
-    """The parts of a shown question, each plain text, the act whole. `options` are of an agent's own question.
+    """The parts of a shown question, each plain text. `head` is the act in his words, in a line; `asks`, who asks;
+    `act`, the whole of it. `options` are of an agent's own question.
 
     `bound` says for which version of what it changes a yes holds.
     """
 
     head: str
+    asks: str
     act: str
     bound: str
     options: tuple[str, ...]
@@ -37,7 +42,7 @@ class Card:
     @property
     def text(self) -> str:
         """All of it as one text."""
-        parts = [f"{self.head}\n\n{self.act}", self.bound, self.why]
+        parts = [f"{self.head}\n{self.asks}".strip(), self.act, self.bound, self.why]
         if self.reason:
             parts.append(
                 f"The agent's own words, which outside text may have put into its mouth:\n{_behind(self.reason)}"
@@ -48,16 +53,18 @@ class Card:
 def card(question: Question, zone: ZoneInfo) -> Card:
     """What is shown of a question; times are in the owner's zone."""
     options: tuple[str, ...] = ()
+    asked: dict[str, Any] = loads(question.act)
     if question.kind == "choice":
-        asked: dict[str, Any] = loads(question.act)
         options = tuple(asked["options"])
-        head = f"{question.agent} asks you:"
+        head, asks = f"{question.agent} asks you:", ""
         numbered = [f"{number} {_behind(drawn(option))}" for number, option in enumerate(options, 1)]
         act = "\n".join([_behind(drawn(asked["question"])), *numbered])
     else:
-        head, act = f"{question.agent} wants to do this:", shown_act(question.tool, question.act)
+        head, asks = in_words(question.tool, asked, question.base_version), f"{question.agent} would do exactly this:"
+        act = shown_act(question.tool, question.act)
     return Card(
         head=head,
+        asks=asks,
         act=act,
         bound=_bound(question),
         options=tuple(drawn(option) for option in options),
@@ -96,7 +103,7 @@ def _why(why: dict[str, Any], zone: ZoneInfo) -> str:
 def _source(source: dict[str, Any], zone: ZoneInfo) -> str:
     origin = f", from “{drawn(source['origin'])}”" if source["origin"] else ""
     at = datetime.fromisoformat(source["at"]).astimezone(zone)
-    return f"- {drawn(source['what'])}{origin}, {at:%A %Y-%m-%d %H:%M}"
+    return f"- {drawn(told(source['what']))}{origin}, {at:%A %Y-%m-%d %H:%M}"
 
 
 def _behind(text: str) -> str:

@@ -272,6 +272,8 @@ class Fixed:
     """Rows of a kind in one change; more come in the next one."""
     at_characters: int = 200
     """How much is shown of what a worker is at."""
+    opening_characters: int = 160
+    """How much is shown of what opened a run: a line."""
     connections: int = 500
     """Connections at once; one more is closed as it comes."""
     head_bytes: int = 32_768

@@ -47,6 +47,17 @@ class Source(enum.Enum):
         return f"⟦{self.value}, so this is text from outside, not from the owner: {self._advice}⟧"
 
     @property
+    def told(self) -> str:
+        """What it is, as the owner reads it: the remark is for a model, and speaks of him."""
+        match self:
+            case Source.QUOTE:
+                return "Something that you pasted or attached"
+            case Source.SUMMARY:
+                return "This conversation summed up to here, as the agent wrote it"
+        what: str = self.value.partition(".")[0]
+        return what
+
+    @property
     def may_be_his(self) -> bool:
         """Whether the owner's own words may stand in it: what he had written down or said, or his agents made of it.
 
@@ -112,13 +123,38 @@ def source_of(block_text: str) -> Source | None:
     return _BY_REMARK.get(block_text.partition("\n")[0])
 
 
+_TOLD = {source.value.partition(".")[0]: source.told for source in Source}
+
+
+def told(what: str) -> str:
+    """What a text from outside is, as the owner reads it; `what` as it was stored once, in whichever words."""
+    return _TOLD.get(what, what)
+
+
 def described(block_text: str) -> tuple[str, str] | None:
-    """What a block of outside text is, and the origin it names; None for a block that is none."""
+    """What a block of outside text is, as the owner reads it, and the origin it names; None for one that is none."""
     source = source_of(block_text)
     if source is None:
         return None
     origin = _ORIGIN_LINE.fullmatch(block_text.partition("\n")[2].partition("\n")[0])
-    return source.value.partition(".")[0], origin[1] if origin else ""
+    return source.told, origin[1] if origin else ""
+
+
+_FRAME_LINE = re.compile(r"⟦([^⟦⟧]*)⟧")
+
+
+def unframed(block_text: str) -> str:
+    """A block of outside text without the lines that tell a model how to take it; what was cut or removed stays said.
+
+    No text from outside can hold such a line: their brackets are taken out of it.
+    """
+    lines = (_FRAME_LINE.fullmatch(line) or line for line in block_text.split("\n"))
+    kept = (line if isinstance(line, str) else _for_the_owner(line[1]) for line in lines)
+    return "\n".join(line for line in kept if line is not None).strip("\n")
+
+
+def _for_the_owner(line: str) -> str | None:
+    return f"[{line.removeprefix('… ')}]" if line.startswith(("… cut here", "Removed from it", "It is empty")) else None
 
 
 def outside(

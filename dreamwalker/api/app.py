@@ -19,6 +19,7 @@ from netlify import gateway
 from . import (
     agents,
     buttons,
+    conversations,
     doctor,
     entries,
     export,
@@ -57,6 +58,7 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
     *agents.ENDPOINTS,
     *messages.ENDPOINTS,
     *entries.ENDPOINTS,
+    *conversations.ENDPOINTS,
     *stream.ENDPOINTS,
     *runs.ENDPOINTS,
     *why.ENDPOINTS,

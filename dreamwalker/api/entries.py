@@ -10,11 +10,13 @@ from msgspec import Meta
 
 from dreamwalker.house import House
 from storage import inbox
-from storage.conversations import Page
+from storage.conversations import Page, Paged
 from storage.questions import ListQuestions
 from storage.runs import OpenRun
-from storage.workers import Seen, WorkersIn
+from storage.workers import WorkersIn, WorkersUnder
+from tools.delegate import DELEGATE
 from tools.limits import FIXED
+from tools.messages import MESSAGE_AGENT
 
 from . import views
 from .agents import AgentPath, home_of
@@ -36,9 +38,9 @@ class EntriesQuery(Given, frozen=True):
 class Entries(Shown, frozen=True):
     """A page of the transcript, oldest first, with the calls of the replies in it.
 
-    `ended`: the runs of these entries that failed or were stopped. `more`: there are older entries. `no`: open the
-    live stream from here. The newest page also has the messages that wait to be placed, the run that is open or
-    waiting, the agent's open questions, and the workers at work.
+    `ended`: the runs of these entries that failed or were stopped; `workers`: those of these calls. `more`: there are
+    older entries. `no`: open the live stream from here. The newest page also has the messages that wait to be placed,
+    the run that is open or waiting, the agent's open questions, and whoever else is at work.
     """
 
     entries: tuple[views.Entry, ...]
@@ -64,6 +66,7 @@ async def list_entries(asked: Asked[AgentPath, EntriesQuery, Nothing]) -> Entrie
         ended=tuple(views.Run.of(run) for run in found.runs),
         more=found.more,
         no=no,
+        workers=await workers_under(house, conversation, found),
     )
     if query.before is not None:
         return page
@@ -75,12 +78,28 @@ async def list_entries(asked: Asked[AgentPath, EntriesQuery, Nothing]) -> Entrie
         messages=tuple(views.Message.of(message) for message in messages),
         run=None if run is None else views.Run.of(run),
         questions=tuple(views.Question.of(row, house.zone, house.clock.now()) for row in reversed(questions)),
-        workers=tuple(views.Worker.of(seen) for seen in await _at_work(house, conversation)),
+        workers=await _with_others_at_work(house, conversation, page.workers),
     )
 
 
-async def _at_work(house: House, conversation: int) -> tuple[Seen, ...]:
-    return await house.store.ask(WorkersIn(conversation)) if house.workers.working_in(conversation) else ()
+async def workers_under(house: House, conversation: int, page: Paged) -> tuple[views.Worker, ...]:
+    """The workers of a page's calls; they are only read where there may be some."""
+    if not any(call.tool in (DELEGATE, MESSAGE_AGENT) for call in page.calls):
+        return ()
+    first, last = page.entries[0].seq, page.entries[-1].seq
+    under = await house.store.ask(WorkersUnder(parent=conversation, first=first, last=last))
+    return tuple(views.Worker.of(seen) for seen in under)
+
+
+async def _with_others_at_work(
+    house: House, conversation: int, shown: tuple[views.Worker, ...]
+) -> tuple[views.Worker, ...]:
+    """The workers of the newest page, and those that are still at work for calls before it."""
+    if not house.workers.working_in(conversation):
+        return shown
+    known = {worker.conversation for worker in shown}
+    at_work = await house.store.ask(WorkersIn(conversation))
+    return (*shown, *(views.Worker.of(seen) for seen in at_work if seen.worker.conversation not in known))
 
 
 ENDPOINTS = (

@@ -13,6 +13,7 @@ from dreamwalker.house import House
 from storage import notes, records, search
 from storage.errors import Duplicate, NotAsExpected
 from storage.operation import Commit
+from tools.limits import FIXED
 
 from . import views
 from .agents import AgentPath, home_of
@@ -23,9 +24,10 @@ from .things import checked
 
 
 class NotesQuery(Given, frozen=True):
-    """Which notes: those that hold every word, or all."""
+    """Which notes: those that hold every word, or all; with `removed`, those that were removed instead."""
 
     query: Annotated[str, Meta(max_length=1_000)] = ""
+    removed: bool = False
 
 
 class NotePath(Given, frozen=True):
@@ -35,11 +37,15 @@ class NotePath(Given, frozen=True):
 
 
 class Note(Shown, frozen=True):
-    """The newest version of a note. `label` above 0: it was written while text from outside was about."""
+    """The newest version of a note. `label` above 0: it was written while text from outside was about.
+
+    `removed`: no agent finds it, until it is brought back.
+    """
 
     id: int
     title: str
     version: int
+    removed: bool
     text: str
     label: int
     at: datetime
@@ -49,7 +55,14 @@ class Note(Shown, frozen=True):
     def of(cls, row: records.Note) -> "Note":
         """From its row."""
         return cls(
-            id=row.id, title=row.title, version=row.version, text=row.text, label=row.label, at=row.at, no=row.no
+            id=row.id,
+            title=row.title,
+            version=row.version,
+            removed=row.removed,
+            text=row.text,
+            label=row.label,
+            at=row.at,
+            no=row.no,
         )
 
 
@@ -73,10 +86,11 @@ class NoteVersion(Shown, frozen=True):
 
 
 class NoteVersions(Shown, frozen=True):
-    """A note and everything it ever said, the newest first."""
+    """A note and everything it ever said, the newest first. `removed`: no agent finds it, until it is brought back."""
 
     agent: str
     title: str
+    removed: bool
     versions: tuple[NoteVersion, ...]
 
 
@@ -95,7 +109,11 @@ async def list_notes(asked: Asked[AgentPath, NotesQuery, Nothing]) -> Notes:
     house, name = await asked.house(), asked.path.name
     home_of(house, name)
     limit, query = house.limits.page_entries, search.query_of(asked.query.query)
-    if query is not None:
+    if asked.query.removed:
+        if asked.query.query:
+            raise Refused(422, "Removed notes are listed, not searched: leave `query` or `removed` out.")
+        found = await house.store.ask(notes.ListNotes(name, limit + 1, removed=True))
+    elif query is not None:
         found = await house.store.ask(search.SearchNotes(query=query, limit=limit + 1, agent=name))
     elif asked.query.query.strip():
         found = ()  # there is no word in it, and so in nothing
@@ -133,14 +151,40 @@ async def add_version(asked: Asked[NotePath, Nothing, NewVersion]) -> NoteVersio
     return await _versions(house, note)
 
 
-async def _versions(house: House, note: int) -> NoteVersions:
-    head = await house.store.ask(notes.NoteTitle(note))
-    if head is None:
+async def remove_note(asked: Asked[NotePath, Nothing, Nothing]) -> NoteVersions:
+    return await _remove(await asked.house(), asked.path.id, back=False)
+
+
+async def restore_note(asked: Asked[NotePath, Nothing, Nothing]) -> NoteVersions:
+    return await _remove(await asked.house(), asked.path.id, back=True)
+
+
+async def _remove(house: House, note: int, *, back: bool) -> NoteVersions:
+    for _ in range(FIXED.changes):
+        stands = await _note(house, note)
+        try:
+            if stands.removed is back:
+                await house.store.ask(Commit((notes.remove(note=note, base=stands.version, back=back),)))
+            return await _versions(house, note)
+        except NotAsExpected:  # it was written anew meanwhile: look at it again
+            continue
+    raise Refused(409, "The note changes all the time just now; try again.", code="changed")
+
+
+async def _note(house: House, note: int) -> records.Note:
+    found = await house.store.ask(notes.NoteOf(note))
+    if found is None:
         raise not_found("note of that id")
+    return found
+
+
+async def _versions(house: House, note: int) -> NoteVersions:
+    head = await _note(house, note)
     found = await house.store.ask(notes.NoteVersions(note))
     return NoteVersions(
-        agent=head[0],
-        title=head[1],
+        agent=head.agent,
+        title=head.title,
+        removed=head.removed,
         versions=tuple(
             NoteVersion(
                 version=version.version,
@@ -165,6 +209,24 @@ ENDPOINTS = (
         path=AgentPath,
         query=NotesQuery,
         answer=Notes,
+    ),
+    Endpoint(
+        method="DELETE",
+        route="/api/notes/{id}",
+        says="Remove a note: no agent finds it any more. What it ever said is kept, and it can be brought back.",
+        handle=remove_note,
+        path=NotePath,
+        answer=NoteVersions,
+        refusals=(409,),
+    ),
+    Endpoint(
+        method="POST",
+        route="/api/notes/{id}/restore",
+        says="Bring back a note that was removed.",
+        handle=restore_note,
+        path=NotePath,
+        answer=NoteVersions,
+        refusals=(409,),
     ),
     Endpoint(
         method="GET",

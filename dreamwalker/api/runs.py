@@ -12,11 +12,11 @@ from storage.runs import Listed, ListRuns, ReadRun
 from storage.spend import SumsOf
 from storage.workers import WorkersOfRun
 
-from . import views
+from . import accounts, views
 from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown, not_found
 from .entries import PageLimit
 
-STOPPED = "Stopped by the owner."
+STOPPED = "Stopped by you."
 
 
 class RunsQuery(Given, frozen=True):
@@ -36,24 +36,24 @@ class RunPath(Given, frozen=True):
 class Runs(Shown, frozen=True):
     """Runs, the newest first. `more`: there are older ones."""
 
-    runs: tuple[views.ListedRun, ...]
+    runs: tuple[accounts.ListedRun, ...]
     more: bool
 
 
 class WholeRun(Shown, frozen=True):
     """One run with its calls, the workers that its calls set to work, what it asked the owner, and its cost by kind."""
 
-    run: views.ListedRun
+    run: accounts.ListedRun
     calls: tuple[views.Call, ...]
     workers: tuple[views.Worker, ...]
     questions: tuple[views.Question, ...]
-    cost: tuple[views.Cost, ...]
+    cost: tuple[accounts.Cost, ...]
 
 
 class OneRun(Shown, frozen=True):
     """One run as it stands now."""
 
-    run: views.ListedRun
+    run: accounts.ListedRun
 
 
 async def list_runs(asked: Asked[Nothing, RunsQuery, Nothing]) -> Runs:
@@ -62,7 +62,7 @@ async def list_runs(asked: Asked[Nothing, RunsQuery, Nothing]) -> Runs:
         raise not_found("agent of that name")
     limit = min(query.limit or house.limits.page_entries, house.limits.page_entries)
     found = await house.store.ask(ListRuns(before=query.before or BIGINT_MAX, limit=limit + 1, agent=query.agent))
-    return Runs(runs=tuple(views.ListedRun.listed(item) for item in found[:limit]), more=len(found) > limit)
+    return Runs(runs=tuple(accounts.ListedRun.listed(item) for item in found[:limit]), more=len(found) > limit)
 
 
 async def read_run(asked: Asked[RunPath, Nothing, Nothing]) -> WholeRun:
@@ -74,11 +74,11 @@ async def read_run(asked: Asked[RunPath, Nothing, Nothing]) -> WholeRun:
     sums = await house.store.ask(SumsOf("run", asked.path.id))
     questions = await house.store.ask(QuestionsOfRun(asked.path.id))
     return WholeRun(
-        run=views.ListedRun.listed(listed),
+        run=accounts.ListedRun.listed(listed),
         calls=tuple(views.Call.of(call) for call in calls),
         workers=tuple(views.Worker.of(seen) for seen in await house.store.ask(WorkersOfRun(asked.path.id))),
         questions=tuple(views.Question.of(row, house.zone, house.clock.now()) for row in questions),
-        cost=tuple(views.Cost.of(sum) for sum in sums),
+        cost=tuple(accounts.Cost.of(sum) for sum in sums),
     )
 
 
@@ -88,7 +88,7 @@ async def stop_run(asked: Asked[RunPath, Nothing, Nothing]) -> OneRun:
     if not listed.run.ended:
         await house.stop_run(listed.run.id, listed.run.conversation, listed.agent, STOPPED)
         listed = await _listed(asked)
-    return OneRun(run=views.ListedRun.listed(listed))
+    return OneRun(run=accounts.ListedRun.listed(listed))
 
 
 async def _listed(asked: Asked[RunPath, Nothing, Nothing]) -> Listed:

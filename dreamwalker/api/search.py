@@ -4,14 +4,14 @@ One rule: the newest come first, and a page says from where to go on.
 """
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from storage import search
-from storage.text import loads
 
 from . import notes, views
+from .addressed import read_entry
 from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown
 from .entries import PageLimit
 from .errors import Refused
@@ -31,9 +31,11 @@ class Hit(Shown, frozen=True):
 
     agent: str
     conversation: int
-    kind: str
+    kind: Literal["home", "ask", "job", "worker"]
     seq: int
-    source: str
+    source: Literal["owner", "outside", "model", "house"]
+    what: str
+    origin: str
     text: str
     label: int
     at: datetime
@@ -74,14 +76,16 @@ async def find(asked: Asked[Nothing, SearchQuery, Nothing]) -> Found:
 
 
 def _hit(entry: search.Found) -> Hit:
-    blocks = loads(entry.shown)
+    said = read_entry(entry.shown, "reply" if entry.source == "model" else "message", entry.source)
     return Hit(
         agent=entry.agent,
         conversation=entry.conversation,
-        kind=entry.kind,
+        kind=entry.kind,  # type: ignore[arg-type]
         seq=entry.seq,
-        source=entry.source,
-        text=views.plain(blocks[1:] if entry.source == "owner" else blocks),
+        source=entry.source,  # type: ignore[arg-type]
+        what=said.what,
+        origin=said.origin,
+        text=said.text,
         label=entry.label,
         at=entry.at,
         no=entry.no,

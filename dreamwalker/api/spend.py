@@ -12,7 +12,7 @@ from dreamwalker.house import House
 from dreamwalker.settings import NANO
 from storage.spend import RaiseLimit, ReadPeriod, Sums, TakeBackRaise
 
-from . import views
+from . import accounts, views
 from .endpoint import Asked, Endpoint, Given, Nothing, Shown
 from .errors import Refused
 
@@ -46,13 +46,16 @@ class Reset(Given, frozen=True):
 
 
 class Period(Shown, frozen=True):
-    """What a day or a month has used, open reservations included, and the limit that holds for it.
+    """What a day or a month has used, and the limit that holds for it. Used is what was spent, and what is set aside.
 
     `raised`: it has a limit of its own. `reached_at`: since when its limit lets something wait; null if nothing does.
     """
 
     period: str
     used_dollars: views.Dollars
+    spent_dollars: views.Dollars
+    unsettled_dollars: accounts.Unsettled
+    lost_dollars: accounts.Lost
     limit_dollars: views.Dollars
     raised: bool
     reached_at: datetime | None
@@ -63,7 +66,7 @@ class Spend(Shown, frozen=True):
 
     day: Period
     month: Period
-    sums: tuple[views.Cost, ...]
+    sums: tuple[accounts.Cost, ...]
 
 
 async def read_spend(asked: Asked[Nothing, SpendQuery, Nothing]) -> Spend:
@@ -102,7 +105,7 @@ async def _spend(house: House, month: str | None, by: By) -> Spend:
     return Spend(
         day=await _period(house, purse.day(now), purse.day_limit),
         month=await _period(house, month, purse.month_limit),
-        sums=tuple(views.Cost.of(row) for row in await house.store.ask(Sums(by, month, month))),
+        sums=tuple(accounts.Cost.of(row) for row in await house.store.ask(Sums(by, month, month))),
     )
 
 
@@ -111,6 +114,9 @@ async def _period(house: House, period: str, limit: int) -> Period:
     return Period(
         period=period,
         used_dollars=stands.used / NANO,
+        spent_dollars=(stands.used - stands.aside) / NANO,
+        unsettled_dollars=stands.aside / NANO,
+        lost_dollars=stands.lost / NANO,
         limit_dollars=max(limit, stands.raised_to or 0) / NANO,
         raised=(stands.raised_to or 0) > limit,
         reached_at=stands.reached_at,

@@ -65,6 +65,16 @@ class TextInFlight(Shown, frozen=True):
     text: str
 
 
+class SummingUp(Shown, frozen=True):
+    """Event `summing`: what was said so far is being summed up for run `run`, which goes on after it; `over`: no more.
+
+    It is told anew to whoever joins meanwhile.
+    """
+
+    run: int
+    over: bool = False
+
+
 class Ended(Shown, frozen=True):
     """Event `end`: the server ends the stream. Unless the token was changed, connect again from the newest `no`."""
 
@@ -88,6 +98,7 @@ class Feed:
         self._last_seq = 0  # the newest entry that the client has or has been shown
         self._flight: InFlight | None = None
         self._characters = 0  # how much of it was shown
+        self._summing_up: int | None = None
 
     async def run(self, heartbeat: Callable[[], Awaitable[None]]) -> None:
         """Show everything until it is over. Raises StorageError, and what `heartbeat` raises."""
@@ -98,6 +109,8 @@ class Feed:
                     await self._show_rows(watch)
                 elif (text := self._text()) is not None:  # no commit has gone by that was not shown
                     await self._emit(event("text", text))
+                elif (summing := self._summing()) is not None:
+                    await self._emit(event("summing", summing))
                 else:
                     await self._wait(watch, heartbeat)
             await self._emit(event("end", end))
@@ -144,6 +157,13 @@ class Feed:
             return None
         offset, self._characters = self._characters, len(flight.text)
         return TextInFlight(seq=flight.seq, run=flight.run, offset=offset, text=clean(flight.text[offset:]))
+
+    def _summing(self) -> SummingUp | None:
+        """What the client has not been told of a summary that is being written; None if it knows."""
+        before, self._summing_up = self._summing_up, self._live.summing_up(self._conversation)
+        if self._summing_up is not None and self._summing_up != before:
+            return SummingUp(run=self._summing_up)
+        return SummingUp(run=before, over=True) if before is not None and self._summing_up is None else None
 
     async def _wait(self, watch: Watch, heartbeat: Callable[[], Awaitable[None]]) -> None:
         with trio.move_on_after(self._heartbeat_seconds):
@@ -229,14 +249,14 @@ ENDPOINTS = (
         method="GET",
         route="/api/agents/{name}/stream",
         says=(
-            "The live stream of an agent's home conversation, as server-sent events: `change`, `text`, `end`, and a "
-            "comment as a heartbeat. Connect again with `from` = the newest `no` that was seen."
+            "The live stream of an agent's home conversation, as server-sent events: `change`, `text`, `summing`, "
+            "`end`, and a comment as a heartbeat. Connect again with `from` = the newest `no` that was seen."
         ),
         handle=open_stream,
         path=AgentPath,
         query=StreamQuery,
         refusals=(409, 429),
         media="text/event-stream",
-        events=(Change, TextInFlight, Ended),
+        events=(Change, TextInFlight, SummingUp, Ended),
     ),
 )

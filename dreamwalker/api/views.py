@@ -10,20 +10,17 @@ from zoneinfo import ZoneInfo
 from msgspec import Meta, field
 
 from dreamwalker.settings import NANO
-from storage import records, runs, spend, workers
-from storage.text import loads
+from storage import records, workers
 from tools.card import card
 from tools.limits import FIXED
 
+from .addressed import Said, read_entry, read_result
 from .endpoint import Shown
 
 AT_CHARACTERS = FIXED.at_characters
 """How much is shown of what a worker is at."""
 
 Dollars = Annotated[float, Meta(description="US dollars.")]
-Unsettled = Annotated[
-    float, Meta(description="US dollars set aside for requests whose cost is not known: under way, or cut off.")
-]
 No = Annotated[int, Meta(description="The number of the commit that changed this last.")]
 
 
@@ -71,7 +68,10 @@ class Message(Shown, frozen=True):
 
 
 class Entry(Shown, frozen=True):
-    """One entry of the transcript. `label` above 0: from outside, and since which commit; `cut`: why it ends early."""
+    """One entry of the transcript. `label` above 0: from outside, and since which commit; `cut`: why it ends early.
+
+    `what`: of text from outside, what it is, addressed to the owner; `origin`: where it says that it is from.
+    """
 
     conversation: int
     seq: int
@@ -79,6 +79,8 @@ class Entry(Shown, frozen=True):
     turn: int | None
     kind: Literal["message", "reply", "summary", "fresh"]
     source: Literal["owner", "outside", "model", "house"]
+    what: str
+    origin: str
     text: str
     label: int
     cut: str | None
@@ -88,9 +90,7 @@ class Entry(Shown, frozen=True):
     @classmethod
     def of(cls, row: records.Entry) -> "Entry":
         """From its row."""
-        blocks = loads(row.shown)
-        if row.source == "owner":
-            blocks = blocks[1:]  # the first is the line that tells the model the time
+        said = read_entry(row.shown, row.kind, row.source)
         return cls(
             conversation=row.conversation,
             seq=row.seq,
@@ -98,7 +98,9 @@ class Entry(Shown, frozen=True):
             turn=row.turn,
             kind=row.kind,  # type: ignore[arg-type]
             source=row.source,  # type: ignore[arg-type]
-            text=plain(blocks),
+            what=said.what,
+            origin=said.origin,
+            text=said.text,
             label=row.label,
             cut=row.cut,
             at=row.at,
@@ -122,46 +124,19 @@ class Run(Shown, frozen=True):
     @classmethod
     def of(cls, row: records.Run) -> "Run":
         """From its row."""
-        return cls(**_run_fields(row))
+        return cls(**run_fields(row))
 
 
-class ListedRun(Run, frozen=True):
-    """A run with whose it is, in which kind of conversation, and what it cost so far.
-
-    `act`: what it is charged to, `message:…` or `slot:…`; `hops`: how many messages between agents it is from there.
-    """
-
-    agent: str
-    kind: str
-    act: str
-    hops: int
-    cost_dollars: Dollars
-    unsettled_dollars: Unsettled
-    works_for: Annotated[
-        int | None, Meta(description="Of a worker, or an agent written to: the run that it works for.")
-    ]
-
-    @classmethod
-    def listed(cls, item: runs.Listed) -> "ListedRun":
-        """From a row of the list."""
-        return cls(
-            **_run_fields(item.run),
-            agent=item.agent,
-            kind=item.conversation_kind,
-            act=item.run.act,
-            hops=item.run.hops,
-            cost_dollars=item.cost / NANO,
-            unsettled_dollars=item.unsettled / NANO,
-            works_for=item.works_for,
-        )
-
-
-def _run_fields(row: records.Run) -> dict[str, Any]:
+def run_fields(row: records.Run) -> dict[str, Any]:
+    """What is shown of a run, by field."""
     return {name: getattr(row, name) for name in Run.__struct_fields__}
 
 
 class Call(Shown, frozen=True):
-    """One tool use. `arguments` is what the model wrote, JSON or not; `result` is text, "" while there is none."""
+    """One tool use. `arguments` is what the model wrote, JSON or not; `result` is text, "" while there is none.
+
+    `what`: what the result is, addressed to the owner, if it is from outside.
+    """
 
     run: int
     turn: int
@@ -170,6 +145,7 @@ class Call(Shown, frozen=True):
     arguments: str
     state: Literal["begun", "asked", "detached", "finished"]
     failed: bool | None
+    what: str
     result: str
     label: int
     began_at: datetime
@@ -180,6 +156,7 @@ class Call(Shown, frozen=True):
     @classmethod
     def of(cls, row: records.Call) -> "Call":
         """From its row."""
+        said = Said(what="", origin="", text="") if row.result is None else read_result(row.result)
         return cls(
             run=row.run,
             turn=row.turn,
@@ -188,7 +165,8 @@ class Call(Shown, frozen=True):
             arguments=row.arguments,
             state=row.state,  # type: ignore[arg-type]
             failed=row.failed,
-            result="" if row.result is None else plain(loads(row.result)["content"]),
+            what=said.what,
+            result=said.text,
             label=row.label,
             began_at=row.began_at,
             finished_at=row.finished_at,
@@ -242,7 +220,8 @@ class Worker(Shown, frozen=True):
 
 
 class Question(Shown, frozen=True):
-    """Something only the owner may decide. `text` is all that he is shown, whole; the fields after it are its parts.
+    """Something only the owner may decide. `text` is all that he is shown, whole; the fields after it are its parts:
+    `head`, the act in his words, in a line; `asks`, who would do it; `act`, the whole of it.
 
     `kind` "act": `tool` would be used as `act` says, and the answer is yes or no; "choice": the agent asks, and the
     answer is one of `options` or his own words.
@@ -259,6 +238,7 @@ class Question(Shown, frozen=True):
     answer: str | None
     text: str
     head: str
+    asks: str
     tool: str
     act: str
     options: tuple[str, ...]
@@ -286,6 +266,7 @@ class Question(Shown, frozen=True):
             answer=row.answer,
             text=shown.text,
             head=shown.head,
+            asks=shown.asks,
             tool=row.tool,
             act=shown.act,
             options=shown.options,
@@ -297,39 +278,3 @@ class Question(Shown, frozen=True):
             closed_at=row.closed_at,
             no=row.no,
         )
-
-
-class Cost(Shown, frozen=True):
-    """Requests of one kind under one name (a day, a month, an agent, a model, an act, a run), and what they cost."""
-
-    name: str
-    kind: str
-    requests: int
-    cost_dollars: Dollars
-    unsettled_dollars: Unsettled
-    input_tokens: int
-    cache_write_tokens: int
-    cache_read_tokens: int
-    output_tokens: int
-    searches: int
-
-    @classmethod
-    def of(cls, row: spend.Sum) -> "Cost":
-        """From a sum of rows."""
-        return cls(
-            name=row.name,
-            kind=row.kind,
-            requests=row.requests,
-            cost_dollars=row.cost / NANO,
-            unsettled_dollars=row.unsettled / NANO,
-            input_tokens=row.input_tokens,
-            cache_write_tokens=row.cache_write_tokens,
-            cache_read_tokens=row.cache_read_tokens,
-            output_tokens=row.output_tokens,
-            searches=row.searches,
-        )
-
-
-def plain(blocks: list[dict[str, Any]]) -> str:
-    """The text of content blocks; what is no text (tool uses) is left out."""
-    return "\n\n".join(block["text"] for block in blocks if block.get("type") == "text")

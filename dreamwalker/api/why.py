@@ -18,7 +18,7 @@ from storage.text import loads
 from tools.outside import described
 from tools.things import told
 
-from . import views
+from . import accounts, views
 from .endpoint import Asked, Endpoint, Given, Nothing, Shown, not_found
 
 What = Literal["run", "call", "question", "push", "note"]
@@ -108,7 +108,7 @@ class Account(Shown, frozen=True):
     `said`: its replies.
     """
 
-    run: views.ListedRun
+    run: accounts.ListedRun
     came_in: tuple[CameIn, ...]
     said: tuple[views.Entry, ...]
     outside: tuple[OutsideText, ...]
@@ -118,7 +118,7 @@ class Account(Shown, frozen=True):
     made: tuple[Made, ...]
     workers: tuple[views.Worker, ...]
     resumptions: tuple[Resumption, ...]
-    cost: tuple[views.Cost, ...]
+    cost: tuple[accounts.Cost, ...]
 
 
 class Why(Shown, frozen=True):
@@ -133,7 +133,7 @@ class Why(Shown, frozen=True):
     runs: tuple[Account, ...]
     things: tuple[Made, ...]
     act: str | None
-    act_cost: tuple[views.Cost, ...]
+    act_cost: tuple[accounts.Cost, ...]
 
 
 async def read_why(asked: Asked[WhyPath, Nothing, Nothing]) -> Why:
@@ -153,7 +153,7 @@ async def read_why(asked: Asked[WhyPath, Nothing, Nothing]) -> Why:
         runs=tuple(_account(house, account) for account in chain.accounts),
         things=tuple(_made(house, thing) for thing in chain.things),
         act=chain.act,
-        act_cost=tuple(views.Cost.of(row) for row in chain.cost),
+        act_cost=tuple(accounts.Cost.of(row) for row in chain.cost),
     )
 
 
@@ -187,7 +187,7 @@ def _key_of_call(found: re.Match[str]) -> str:
 def _account(house: House, account: why.Account) -> Account:
     now = house.clock.now()
     return Account(
-        run=views.ListedRun.listed(account.listed),
+        run=accounts.ListedRun.listed(account.listed),
         came_in=tuple(
             CameIn(
                 kind=message.kind,
@@ -220,7 +220,7 @@ def _account(house: House, account: why.Account) -> Account:
             Resumption(at=it.at, generation=it.generation, turn=it.turn, attempt=it.attempt)
             for it in account.resumptions
         ),
-        cost=tuple(views.Cost.of(row) for row in account.cost),
+        cost=tuple(accounts.Cost.of(row) for row in account.cost),
     )
 
 

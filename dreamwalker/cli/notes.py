@@ -21,7 +21,10 @@ Examples:
   dreamwalker notes                       all of them, the newest first
   dreamwalker notes shopping milk         those that hold both words
   dreamwalker notes show "Shopping list"  one, whole
-  dreamwalker notes show "Shopping list" --versions""",
+  dreamwalker notes show "Shopping list" --versions
+  dreamwalker notes rm "Shopping list"    remove it; every version is kept
+  dreamwalker notes restore "Shopping list"
+  dreamwalker notes --removed             what was removed""",
 )
 def notes() -> None:
     """What is remembered for you."""
@@ -29,14 +32,19 @@ def notes() -> None:
 
 @notes.command("list")
 @click.argument("query", nargs=-1)
+@click.option("--removed", is_flag=True, help="Those that were removed instead.")
 @agent_option
 @json_option
 @click.pass_obj
-def list_notes(chosen: Chosen, query: tuple[str, ...], agent: str, as_json: bool) -> None:
+def list_notes(chosen: Chosen, query: tuple[str, ...], removed: bool, agent: str, as_json: bool) -> None:
     """List notes; with words, those that hold them all."""
-    found = search(find(chosen), agent, " ".join(query))
+    if removed and query:
+        raise click.UsageError("Removed notes are listed, not searched: leave the words or --removed out.")
+    found = search(find(chosen), agent, " ".join(query), removed=removed)
     if as_json:
         show_json({"notes": found})
+    elif removed and not found:
+        say("No note was removed.")
     else:
         say(listed(found, " ".join(query)))
 
@@ -49,10 +57,8 @@ def list_notes(chosen: Chosen, query: tuple[str, ...], agent: str, as_json: bool
 @click.pass_obj
 def show(chosen: Chosen, title: tuple[str, ...], versions: bool, agent: str, as_json: bool) -> None:
     """Show one note, whole."""
-    api, wanted = find(chosen), " ".join(title)
-    note = next((each for each in search(api, agent, wanted) if each["title"].casefold() == wanted.casefold()), None)
-    if note is None:
-        raise NotFound(f"There is no note “{wanted}”. `dreamwalker notes` lists them.")
+    api = find(chosen)
+    note = _titled(search(api, agent, " ".join(title)), title)
     if versions:
         answer = api.get(f"/notes/{note['id']}/versions")
         if as_json:
@@ -65,9 +71,52 @@ def show(chosen: Chosen, title: tuple[str, ...], versions: bool, agent: str, as_
         say(note["text"])
 
 
-def search(api: Api, agent: str, query: str = "") -> list[Json]:
-    """The notes that hold all words of the query; all, if it is empty."""
-    found: list[Json] = api.get(f"/agents/{quoted(agent)}/notes", query=query or None)["notes"]
+@notes.command()
+@click.argument("title", nargs=-1, required=True)
+@agent_option
+@json_option
+@click.pass_obj
+def rm(chosen: Chosen, title: tuple[str, ...], agent: str, as_json: bool) -> None:
+    """Remove a note: no agent finds it any more. What it ever said is kept."""
+    api = find(chosen)
+    note = _titled(search(api, agent, " ".join(title)), title)
+    answer = api.delete(f"/notes/{note['id']}")
+    if as_json:
+        show_json(answer)
+    else:
+        say(f"Removed: “{answer['title']}”. `dreamwalker notes restore` brings it back.")
+
+
+@notes.command()
+@click.argument("title", nargs=-1, required=True)
+@agent_option
+@json_option
+@click.pass_obj
+def restore(chosen: Chosen, title: tuple[str, ...], agent: str, as_json: bool) -> None:
+    """Bring back a note that was removed, with all its versions."""
+    api = find(chosen)
+    note = _titled(search(api, agent, removed=True), title, "removed note")
+    answer = api.post(f"/notes/{note['id']}/restore")
+    if as_json:
+        show_json(answer)
+    else:
+        say(f"It is back: “{answer['title']}”.")
+
+
+def _titled(found: list[Json], title: tuple[str, ...], what: str = "note") -> Json:
+    """The one of this title, in whatever case. Raises NotFound."""
+    wanted = " ".join(title)
+    note = next((each for each in found if each["title"].casefold() == wanted.casefold()), None)
+    if note is None:
+        listing = "dreamwalker notes --removed" if what != "note" else "dreamwalker notes"
+        raise NotFound(f"There is no {what} “{wanted}”. `{listing}` lists them.")
+    return note
+
+
+def search(api: Api, agent: str, query: str = "", *, removed: bool = False) -> list[Json]:
+    """The notes that hold all words of the query; all, if it is empty; or those that were removed."""
+    asked = {"removed": "true"} if removed else {"query": query or None}
+    found: list[Json] = api.get(f"/agents/{quoted(agent)}/notes", **asked)["notes"]
     return found
 
 

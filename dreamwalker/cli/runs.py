@@ -10,6 +10,7 @@ from .command import Chosen
 from .options import DefaultGroup, json_option
 from .questions import decision
 from .reach import find
+from .spend import set_aside
 from .terminal import Json, dollars, one_line, say, show_json, table, when
 
 
@@ -20,7 +21,8 @@ from .terminal import Json, dollars, one_line, say, show_json, table, when
 Examples:
   dreamwalker runs                  the newest runs
   dreamwalker runs --agent cook     of one agent
-  dreamwalker runs show 1234        one run: its calls and what it cost""",
+  dreamwalker runs show 1234        one run: its calls and what it cost
+  dreamwalker runs transcript 1234  all that was said where it ran, also a worker's and a job's""",
 )
 def runs() -> None:
     """What was done, and what it cost."""
@@ -39,7 +41,7 @@ def list_runs(chosen: Chosen, agent: str | None, limit: int, as_json: bool) -> N
     elif not answer["runs"]:
         say("Nothing was done yet.")
     else:
-        say(table([("RUN", "WHEN", "AGENT", "STATE", "COST", "WHY"), *map(_row, answer["runs"])]))
+        say(table([("RUN", "WHEN", "AGENT", "STATE", "SPENT", "ASKED"), *map(_row, answer["runs"])]))
 
 
 @runs.command()
@@ -54,6 +56,8 @@ def show(chosen: Chosen, number: int, as_json: bool) -> None:
         return
     run = answer["run"]
     say(f"Run {run['id']} of {run['agent']}: {run['state']}")
+    if asked := _asked(run):
+        say(f"  ← {asked}")
     say(f"  from {when(run['opened_at'])} to {when(run['closed_at']) or 'now'}, replies: {run['turn']}")
     if run["reason"]:
         say(f"  {run['reason']}")
@@ -70,7 +74,45 @@ def show(chosen: Chosen, number: int, as_json: bool) -> None:
     for question in answer["questions"]:
         say(f"  ? question {question['id']}, {when(question['asked_at'])}: {question['tool']}, {decision(question)}")
     for cost in answer["cost"]:
-        say(f"  {dollars(cost['cost_dollars'])} for {cost['kind']}, requests: {cost['requests']}{_unsettled(cost)}")
+        say(f"  {dollars(cost['cost_dollars'])} for {cost['kind']}, requests: {cost['requests']}{set_aside(cost)}")
+
+
+@runs.command()
+@click.argument("number", type=int)
+@click.option("--before", type=click.IntRange(1), metavar="ENTRY", help="Only what stands before this entry.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="How many entries.")
+@json_option
+@click.pass_obj
+def transcript(chosen: Chosen, number: int, before: int | None, limit: int, as_json: bool) -> None:
+    """Show what was said in the conversation of a run: a job's, a worker's, an answer's to another agent."""
+    api = find(chosen)
+    run = api.get(f"/runs/{number}")["run"]
+    answer = api.get(f"/conversations/{run['conversation']}", before=before, limit=limit)
+    if as_json:
+        show_json(answer)
+        return
+    if answer["more"]:
+        say(f"… there is more before: --before {answer['entries'][0]['seq']}\n")
+    for entry in answer["entries"]:
+        say(f"{entry['seq']}  {when(entry['at'])}  {_speaker(entry)}\n{indented(entry['text'])}")
+        for call in answer["calls"]:
+            if entry["turn"] is not None and (call["run"], call["turn"]) == (entry["run"], entry["turn"]):
+                say(f"    {_MARKS.get((call['state'], bool(call['failed'])), '…')} {summary(call)}")
+        say()
+
+
+def _speaker(entry: Json) -> str:
+    match entry["source"]:
+        case "outside":
+            origin = f", from “{one_line(entry['origin'], 60)}”" if entry["origin"] else ""
+            return f"{entry['what']}{origin}"
+        case source:
+            return {"owner": "you", "model": "the agent", "house": "dreamwalker"}[source]
+
+
+def indented(text: str) -> str:
+    """A text as a block of its own: no line of it can pass for a heading."""
+    return "\n".join(f"    {line}" for line in text.splitlines())
 
 
 _MARKS = {("finished", False): "✓", ("finished", True): "✗"}
@@ -88,11 +130,25 @@ def _row(run: Json) -> tuple[str, ...]:
         when(run["opened_at"]),
         f"{run['agent']}, for run {run['works_for']}" if run["works_for"] else run["agent"],
         run["state"],
-        dollars(run["cost_dollars"]) + (f" (+{dollars(run['unsettled_dollars'])})" if run["unsettled_dollars"] else ""),
-        one_line(run["reason"] or "", 80),
+        dollars(run["cost_dollars"]) + (f" +{dollars(run['unsettled_dollars'])}" if run["unsettled_dollars"] else ""),
+        _asked(run) + (f" — {one_line(run['reason'], 60)}" if run["reason"] else ""),
     )
 
 
-def _unsettled(cost: Json) -> str:
-    open_dollars = cost["unsettled_dollars"]
-    return f", and {dollars(open_dollars)} set aside for what was cut short" if open_dollars else ""
+def _asked(run: Json) -> str:
+    """What opened a run, in a line; what others may have written says so."""
+    opening = run["opening"]
+    if opening is None:
+        return ""
+    kind = "" if opening["kind"] == "owner" else f"{_KINDS[opening['kind']]}: "
+    outside = "(from outside) " if opening["outside"] else ""
+    return f"{kind}{outside}{one_line(opening['text'], 80)}"
+
+
+_KINDS = {
+    "task": "a task",
+    "agent": "another agent",
+    "job": "a job",
+    "reminder": "a reminder",
+    "outcome": "the outcome of a question",
+}

@@ -99,6 +99,7 @@ class Session:
                 if isinstance(event, Lost):
                     if not lost:
                         self._say("  (the connection was lost; looking for the server …)")
+                        self._screen.soon(self._view.lost)
                     lost = True
                     continue
                 lost = False
@@ -106,6 +107,8 @@ class Session:
                     self._screen.soon(self._change, event.data)
                 elif event.name == "text":
                     self._screen.soon(self._view.text, event.data)
+                elif event.name == "summing":
+                    self._screen.soon(self._view.summing, event.data)
         except Exception as error:
             self._screen.soon(self._screen.fail, error)
 

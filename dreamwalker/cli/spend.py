@@ -1,6 +1,6 @@
 """`spend`: what it costs, and how much it may.
 
-One rule: the numbers are the server's; what is set aside for requests under way counts as used.
+One rule: the numbers are the server's; what is set aside counts as used, and is told apart.
 """
 
 import math
@@ -107,7 +107,19 @@ def _total(period: Json) -> str:
     reached = (
         f", reached {when(period['reached_at'])}: what waits goes on when you raise it" if period["reached_at"] else ""
     )
-    return f"{period['period']}: {dollars(period['used_dollars'])} of {dollars(period['limit_dollars'])}{reached}"
+    spent = f"{dollars(period['spent_dollars'])} spent of {dollars(period['limit_dollars'])}"
+    return f"{period['period']}: {spent}{set_aside(period)}{reached}"
+
+
+def set_aside(cost: Json) -> str:
+    """What is set aside beside a cost, and why what stays of it stays. A clause that goes on after the cost."""
+    lost = cost["lost_dollars"]
+    under_way = cost["unsettled_dollars"] - lost
+    parts = [
+        f", {dollars(under_way)} set aside for what is under way" if round(under_way, 9) else "",
+        f", {dollars(lost)} stays set aside for answers that were cut off: what they cost is not known" if lost else "",
+    ]
+    return "".join(parts)
 
 
 def _month(text: str | None) -> str | None:

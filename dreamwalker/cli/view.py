@@ -4,7 +4,6 @@ One rule: it shows only what the server says. What the owner typed is shown when
 waiting until then.
 """
 
-import re
 from typing import Protocol
 
 import attrs
@@ -51,6 +50,8 @@ class View:
     def __init__(self, screen: Screen) -> None:
         self.no = 0
         self.run: Json | None = None
+        self.summing_up: int | None = None
+        """The run that waits until the conversation is summed up for it."""
         self._screen = screen
         self._seq = 0
         self._flight: _Flight | None = None
@@ -115,6 +116,14 @@ class View:
             self._worker(worker)
         for run in change["runs"]:
             self._run(run)
+
+    def lost(self) -> None:
+        """The server is not heard any more: what is only told live is not known."""
+        self.summing_up = None
+
+    def summing(self, event: Json) -> None:
+        """What was said so far is being summed up, or no more."""
+        self.summing_up = None if event["over"] else event["run"]
 
     def text(self, event: Json) -> None:
         """Show more of the reply that is being written. Offset 0 begins it anew."""
@@ -191,8 +200,8 @@ class View:
             case _, "owner":
                 self._screen.line(f"› {text}\n", "owner")
             case _, source:
-                told, said = _unframed(entry["text"]) if source == "outside" else ("from dreamwalker", text)
-                self._screen.line(f"  ▸ {told}: {one_line(said, 600)}\n", "quiet")
+                told = (entry["what"] or "from outside").lower() if source == "outside" else "from dreamwalker"
+                self._screen.line(f"  ▸ {told}: {one_line(text, 600)}\n", "quiet")
 
     def _call(self, call: Json) -> None:
         key = (call["run"], call["turn"], call["position"])
@@ -277,6 +286,8 @@ def status_of(view: View) -> str | None:
     run = view.run
     if run is None or view.writing or view.working:
         return None
+    if view.summing_up == run["id"]:
+        return "summing up what was said so far …"
     return waiting(run) if run["state"] == "waiting" else "thinking …"
 
 
@@ -299,12 +310,3 @@ def _beginning(text: str) -> str:
     """The first lines of an earlier text."""
     lines = text.strip().splitlines()
     return text if len(lines) <= HISTORY_LINES else "\n".join([*lines[:HISTORY_LINES], "…"])
-
-
-_FRAME = re.compile(r"⟦([^⟧]*)⟧|^\[[^\]\n]*\]$", re.MULTILINE)
-
-
-def _unframed(text: str) -> tuple[str, str]:
-    """What a text from outside is, and the text itself without the lines that tell a model how to take it."""
-    remark = re.search(r"⟦([^.⟧]*)", text)
-    return (remark.group(1).lower() if remark else "from outside"), _FRAME.sub("", text).strip()

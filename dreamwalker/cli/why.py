@@ -11,6 +11,7 @@ from .command import Chosen
 from .options import DefaultGroup, json_option
 from .questions import decision
 from .reach import find
+from .spend import set_aside
 from .terminal import Json, dollars, one_line, say, show_json, when
 
 _MARKS = {("finished", False): "✓", ("finished", True): "✗"}
@@ -114,13 +115,10 @@ def _call(call: Json, workers: list[Json]) -> list[str]:
 
 
 def _cost(cost: Json) -> str:
-    aside = cost["unsettled_dollars"]
     tokens = (
         f"{cost['input_tokens']:,} in, {cost['cache_write_tokens']:,} written to and {cost['cache_read_tokens']:,} "
         f"read from the cache, {cost['output_tokens']:,} out"
     )
     searches = f", searches: {cost['searches']}" if cost["searches"] else ""
-    kept = f"; {dollars(aside)} set aside for what was cut short" if aside else ""
-    return (
-        f"  {dollars(cost['cost_dollars'])} for {cost['kind']}, requests: {cost['requests']} ({tokens}{searches}){kept}"
-    )
+    spent = f"{dollars(cost['cost_dollars'])} for {cost['kind']}, requests: {cost['requests']}"
+    return f"  {spent} ({tokens}{searches}){set_aside(cost)}"

@@ -76,3 +76,60 @@ async def test_what_is_no_version_is_refused_in_words(database_url: str) -> None
             assert words in refused["error"]["message"]
         await w.post("/api/notes/999999/versions", {"request_id": "x", "base": 1, "text": "x"}, status=404)
         assert len((await w.get(path))["versions"]) == 1
+
+
+async def test_a_note_is_removed_and_brought_back_with_all_that_it_ever_said(database_url: str) -> None:
+    find = [answer(use(tool, given)) for tool, given in (
+        ("read_note", {"title": "keys"}), ("search_notes", {"query": "drawer"}), ("list_notes", {}),
+    )]  # fmt: skip
+    async with world(database_url, keys(), say("Noted."), *find, say("There is none.")) as w:
+        path = (await written(w)).removesuffix("/versions")
+        for _ in range(2):
+            gone = (await w.client.delete(path)).json()
+            assert gone["removed"] and [it["text"] for it in gone["versions"]] == ["In the drawer"]
+        assert (await w.get(NOTES))["notes"] == [] == (await w.get(NOTES, query="drawer"))["notes"]
+        assert (await w.get("/api/search", query="drawer"))["notes"] == []
+        (there,) = (await w.get(NOTES, removed="true"))["notes"]
+        assert there["removed"] and there["title"] == "Keys"
+        await w.say("Where are they?")
+        await w.settled(runs=2)
+        told = [message["content"][0]["content"][0]["text"] for message in w.api.asked[-1]["messages"][-5::2]]
+        assert told == [
+            "There is no note “keys”. search_notes or list_notes may find it.",
+            "No note holds all of: drawer",
+            "There are no notes yet.",
+        ]
+        for _ in range(2):
+            back = await w.post(f"{path}/restore")
+            assert not back["removed"] and back["versions"] == gone["versions"]
+        assert [it["title"] for it in (await w.get(NOTES))["notes"]] == ["Keys"]
+        assert (await w.get(NOTES, removed="true"))["notes"] == []
+        assert (await w.client.delete("/api/notes/999999")).status_code == 404
+        await w.post("/api/notes/999999/restore", status=404)
+        await w.get(NOTES, removed="true", query="keys", status=422)
+
+
+async def test_a_removed_note_comes_back_when_it_is_written_anew_by_either(database_url: str) -> None:
+    async with world(database_url, keys(), say("Noted."), keys("On the hook"), say("Noted.")) as w:
+        path = await written(w)
+        await w.client.delete(path.removesuffix("/versions"))
+        await w.say("Keys are on the hook")
+        await w.settled(runs=2)
+        assert [it["text"] for it in (await w.get(path))["versions"]] == ["On the hook", "In the drawer"]
+        assert (await w.get(path))["removed"] is False
+        await w.client.delete(path.removesuffix("/versions"))
+        made = await w.post(path, {"request_id": "1", "base": 2, "version": 1}, status=201)
+        assert made["removed"] is False and made["versions"][0]["text"] == "In the drawer"
+
+
+async def test_a_yes_to_a_change_of_a_note_that_was_removed_meanwhile_changes_nothing(database_url: str) -> None:
+    script = [keys(), say("Noted."), keys("On the hook"), say("It had changed.")]
+    async with world(database_url, *script) as w:
+        path = await written(w)
+        message = await w.say("And this?", quotes=[{"text": "The keys are on the hook."}])
+        number = await w.asked(message["accepted_no"] - 1)
+        await w.client.delete(path.removesuffix("/versions"))
+        refused = await w.answer(number, "yes", status=409)
+        assert refused["error"]["code"] == "changed"
+        stands = await w.get(path)
+        assert stands["removed"] and [it["text"] for it in stands["versions"]] == ["In the drawer"]

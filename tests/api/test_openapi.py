@@ -88,6 +88,10 @@ async def test_every_route_answers_as_the_document_says(database_url: str) -> No
         anew = {"request_id": "n", "base": versions["versions"][0]["version"], "text": "On the hook"}
         await ask("POST", "/api/notes/{id}/versions", status=201, id=notes[0]["id"], body=anew)
         await ask("POST", "/api/notes/{id}/versions", status=409, id=notes[0]["id"], body=anew | {"request_id": "m"})
+        await ask("DELETE", "/api/notes/{id}", id=notes[0]["id"])
+        await ask("POST", "/api/notes/{id}/restore", id=notes[0]["id"])
+        await ask("GET", "/api/conversations/{id}", id=runs[0]["conversation"])
+        await ask("GET", "/api/conversations/{id}", status=404, id=999_999)
         await _ask_about_time(ask)
         await ask("POST", "/api/agents", status=201, body={"name": "cook", "job": "cooks", "grants": ["netlify"]})
         await ask("POST", "/api/agents", status=409, body={"name": "cook", "job": "eats"})
@@ -150,11 +154,18 @@ async def _ask_about_time(ask: Callable[..., Awaitable[Any]]) -> None:
 
 async def test_every_event_of_the_stream_is_as_the_document_says(database_url: str) -> None:
     note = use("write_note", {"title": "Keys", "text": "In the drawer"})
-    names = {"change": "Change", "text": "TextInFlight", "end": "Ended"}
-    async with world(database_url, answer("I write.", note), say("Done."), heartbeat_seconds=0.05) as w:
+    names = {"change": "Change", "text": "TextInFlight", "summing": "SummingUp", "end": "Ended"}
+    gate = Gate()
+    script = (answer("I write.", note), say("Done. " * 200), say("It was about ", gate, "keys."), say("Still there."))
+    async with world(database_url, *script, heartbeat_seconds=0.05, compact_at_tokens=400, recent_tokens=10) as w:
         async with w.stream() as events:
             await w.say("Keys")
             seen = await events.until_settled()
+            await w.say("And now?")
+            await gate.reached.wait()
+            seen.append(await events.of("summing"))
+            gate.open()
+            seen += await events.until_settled()
             w.system.stopping.set()
             seen.append(await events.of("end"))
         for event in seen:
@@ -190,7 +201,7 @@ async def test_the_document_is_served_to_the_owner(database_url: str) -> None:
 def test_every_reference_of_the_document_leads_somewhere() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     used = {reference.rpartition("/")[2] for reference in _references(DOCUMENT)}
-    events = {"Change", "TextInFlight", "Ended"}
+    events = {"Change", "TextInFlight", "SummingUp", "Ended"}
     assert used - set(schemas) == set() and set(schemas) - used - events == set()
 
 

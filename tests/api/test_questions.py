@@ -33,7 +33,7 @@ async def test_a_question_is_shown_whole_with_why_it_is_asked_and_the_agents_wor
             "write_note\ntitle:\n│ Shopping\ntext:\n│ all of ⟨U+202E⟩it\n│ and https://⟨xn--pple-43d.com⟩/"
         )
         assert "from outside" in question["why"] and "“a mail”" in question["why"]
-        assert question["text"].startswith("dreamwalker wants to do this:") and question["act"] in question["text"]
+        assert question["text"].startswith(f"{question['head']}\n{question['asks']}\n\n{question['act']}\n\n")
         assert question["text"].endswith("│ Trust me.")
         assert (await w.get("/api/questions"))["questions"] == [question]
         page = await w.get("/api/agents/dreamwalker/entries")

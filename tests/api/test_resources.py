@@ -91,6 +91,73 @@ async def test_runs_are_listed_newest_first_and_page_by_page(database_url: str) 
         assert (await w.get("/api/runs", agent="nobody", status=404))["error"]["code"] == "not_found"
 
 
+async def test_the_list_of_runs_says_what_each_was_asked(database_url: str) -> None:
+    def rule(request: Json) -> Answer:
+        if "You are a worker" in str(request["system"]):
+            return say("Nine.")
+        if "trains" in str(request["messages"][-1]):
+            return answer(use("delegate", {"task": "Trains\tto Graz"}))
+        return say("I see.")
+
+    async with world(database_url) as w:
+        w.api.script(rule)
+        await w.say("\n When do trains \n leave? " + "👩‍👩‍👧 " * 60)
+        await w.settled()
+        sent = await w.say("", quotes=[{"from": "a mail", "text": "Dear all,\nhello"}])
+        await w.settled(sent["accepted_no"] - 1)
+        sent = await w.say("Thanks", quotes=[{"text": "Dear all"}])
+        await w.settled(sent["accepted_no"] - 1)
+        runs = (await w.get("/api/runs"))["runs"]
+        shown = [(run["kind"], run["opening"]) for run in runs]
+        assert shown[:3] == [
+            ("home", {"kind": "owner", "text": "Thanks", "outside": False}),
+            ("home", {"kind": "owner", "text": "Dear all, hello", "outside": True}),
+            ("worker", {"kind": "task", "text": "Trains to Graz", "outside": False}),
+        ]
+        (_, first) = shown[3]
+        assert first["text"].startswith("When do trains leave? 👩‍👩‍👧 ") and first["text"].endswith("👩‍👩‍👧…")
+        assert len(first["text"]) <= 161
+        assert (await w.get(f"/api/runs/{runs[3]['id']}"))["run"]["opening"] == first
+
+
+async def test_a_run_that_went_on_with_what_came_later_is_listed_by_what_opened_it(database_url: str) -> None:
+    gate = Gate()
+    note = use("write_note", {"title": "Keys", "text": "Here"})
+    async with world(database_url, answer(text("I write it down.", gate), note), say("Both.")) as w:
+        await w.say("Write it down")
+        await gate.reached.wait()
+        await w.say("And be quick")
+        gate.open()
+        await w.settled()
+        (run,) = (await w.get("/api/runs"))["runs"]
+        assert run["opening"]["text"] == "Write it down"
+
+
+async def test_what_is_set_aside_is_told_apart_from_what_was_spent_and_why_it_stays(database_url: str) -> None:
+    gate = Gate()
+    async with world(database_url, say("One."), answer(text("This much was written.", gate, "Never."))) as w:
+        await w.say("Hi")
+        await w.settled()
+        await w.say("Talk")
+        await gate.reached.wait()
+        (run, before) = (await w.get("/api/runs"))["runs"]
+        day = (await w.get("/api/spend"))["day"]
+        aside = run["unsettled_dollars"]
+        assert run["cost_dollars"] == 0 and run["lost_dollars"] == 0 < aside
+        assert (day["unsettled_dollars"], day["lost_dollars"]) == (aside, 0)
+        assert day["spent_dollars"] == before["cost_dollars"] > 0
+        assert round(day["used_dollars"] - day["spent_dollars"] - aside, 9) == 0
+        await w.post(f"/api/runs/{run['id']}/stop")
+        stopped = (await w.get("/api/runs"))["runs"][0]
+        assert stopped["unsettled_dollars"] == stopped["lost_dollars"] == aside
+        spend = await w.get("/api/spend", by="run")
+        assert spend["day"]["lost_dollars"] == spend["month"]["lost_dollars"] == aside
+        assert {sum["name"]: sum["lost_dollars"] for sum in spend["sums"]} == {
+            str(run["id"]): aside,
+            str(before["id"]): 0,
+        }
+
+
 async def test_stopping_a_run_keeps_what_was_written_and_ends_it_for_good(database_url: str) -> None:
     gate = Gate()
     async with world(database_url, answer(text("This much was written before it ended.", gate, "Never."))) as w:
@@ -100,7 +167,7 @@ async def test_stopping_a_run_keeps_what_was_written_and_ends_it_for_good(databa
             await events.of("text")
             run = (await w.get("/api/runs"))["runs"][0]
             stopped = (await w.post(f"/api/runs/{run['id']}/stop"))["run"]
-            assert stopped["state"] == "stopped" and stopped["reason"] == "Stopped by the owner."
+            assert stopped["state"] == "stopped" and stopped["reason"] == "Stopped by you."
             await events.until_settled()
         again = (await w.post(f"/api/runs/{run['id']}/stop"))["run"]
         assert again == stopped
@@ -160,8 +227,9 @@ async def test_only_days_and_months_that_exist_have_limits(database_url: str) ->
         await w.get("/api/spend", month="2026-13", status=422)
         await w.get("/api/spend", by="weekday", status=422)
         spend = await w.get("/api/spend", month="2020-01")
-        untouched = {"period": "2020-01", "used_dollars": 0, "limit_dollars": 50, "raised": False, "reached_at": None}
-        assert spend["month"] == untouched and spend["sums"] == []
+        nothing = dict.fromkeys(("used_dollars", "spent_dollars", "unsettled_dollars", "lost_dollars"), 0)
+        untouched = {"period": "2020-01", "limit_dollars": 50, "raised": False, "reached_at": None}
+        assert spend["month"] == untouched | nothing and spend["sums"] == []
 
 
 async def test_settings_are_set_together_or_not_at_all(database_url: str) -> None:

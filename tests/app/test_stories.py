@@ -89,7 +89,7 @@ async def test_a_message_waits_while_it_works_can_be_taken_back_and_a_stop_keeps
             await win.press("take back")
             await win.gone("A short one!")
             await win.press("Stop")
-            await win.see("Cut short: Stopped by the owner.")
+            await win.see("Cut short: Stopped by you.")
             await win.do(lambda page: expect(page.locator(".presence")).to_have_text("ready"))
             assert await win.do(lambda page: page.get_by_role("button", name="Stop").count()) == 0
             await win.press("New context")

@@ -43,7 +43,7 @@ async def test_everything_of_a_conversation_can_be_done_by_keyboard(database_url
             await win.do(lambda page: page.keyboard.press("Control+A"))
             await win.do(lambda page: page.keyboard.press("Delete"))
             await win.do(lambda page: page.keyboard.press("Escape"))
-            await win.see("Cut short: Stopped by the owner.")
+            await win.see("Cut short: Stopped by you.")
             await win.do(lambda page: page.locator("a.skip").focus())
             await win.do(lambda page: page.keyboard.press("/"))
             assert await win.do(lambda page: page.evaluate("document.activeElement.tagName")) == "TEXTAREA"

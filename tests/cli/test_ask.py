@@ -51,7 +51,7 @@ def test_a_run_that_another_client_stops_is_said_to_be_stopped(scripted: Machine
     stopped = scripted.call("stop")
     assert stopped.exit_code == 0 and stopped.output.endswith("is stopped.\n")
     out, said = asking.communicate(timeout=WAIT_SECONDS)
-    assert asking.returncode == 130 and out.startswith("Once") and "It was stopped: Stopped by the owner." in said
+    assert asking.returncode == 130 and out.startswith("Once") and "It was stopped: Stopped by you." in said
 
 
 def test_what_the_model_writes_cannot_hijack_the_terminal(scripted: Machine, model: ScriptedModel) -> None:

@@ -141,7 +141,7 @@ def test_ctrl_c_stops_the_answer_and_leaves_when_nothing_is_under_way(scripted: 
         terminal.type("go on for ever\r")
         terminal.wait_for("A very long")
         terminal.type("\x03")
-        text = terminal.wait_for("■ cut short: Stopped by the owner.")
+        text = terminal.wait_for("■ cut short: Stopped by you.")
         assert text.count("A very long") == 1
         terminal.type("half a thought")
         terminal.wait_for("› half a thought")

@@ -63,6 +63,20 @@ def test_a_note_that_does_not_exist_is_not_found(told: Machine) -> None:
     assert answer.exit_code == 4 and "There is no note “Unicorns”" in answer.stderr
 
 
+def test_a_note_is_removed_and_brought_back(told: Machine) -> None:
+    [note] = read_json(told, "notes", "keys")["notes"]
+    gone = told.call("notes", "rm", note["title"].upper())
+    assert gone.stdout == f"Removed: “{note['title']}”. `dreamwalker notes restore` brings it back.\n"
+    assert told.call("notes").stdout == "There are no notes yet.\n"
+    assert note["title"] in told.call("notes", "--removed").stdout
+    assert told.call("notes", "rm", note["title"]).exit_code == 4
+    assert told.call("notes", "--removed", "keys").exit_code == 2
+    assert told.call("notes", "restore", note["title"]).stdout == f"It is back: “{note['title']}”.\n"
+    assert told.call("notes", "--removed").stdout == "No note was removed.\n"
+    assert told.call("notes", "restore", note["title"]).exit_code == 4
+    assert read_json(told, "notes", "keys")["notes"][0]["id"] == note["id"]
+
+
 def test_runs_are_listed_and_shown_with_their_calls_and_cost(told: Machine) -> None:
     runs = read_json(told, "runs")["runs"]
     first = str(runs[-1]["id"])
@@ -71,6 +85,18 @@ def test_runs_are_listed_and_shown_with_their_calls_and_cost(told: Machine) -> N
     assert "✓ write_note" in shown and "for turn, requests: 2" in shown
     assert read_json(told, "runs", "show", first)["calls"][0]["tool"] == "write_note"
     assert told.call("runs", "--limit", "1").stdout.count("done") == 1
+    assert told.call("runs").stdout.splitlines()[-1].endswith("  remember that the keys are in the drawer")
+    assert "\n  ← remember that the keys are in the drawer\n" in shown
+
+
+def test_the_transcript_of_a_run_is_read(told: Machine) -> None:
+    first = str(read_json(told, "runs")["runs"][-1]["id"])
+    shown = told.call("runs", "transcript", first).stdout
+    assert re.search(r"^1  .* you\n    remember that the keys are in the drawer\n", shown)
+    assert "  the agent\n" in shown and "    ✓ write_note" in shown
+    assert told.call("runs", "transcript", first, "--limit", "1").stdout.startswith("… there is more before: --before ")
+    assert read_json(told, "runs", "transcript", first)["conversation"]["kind"] == "home"
+    assert told.call("runs", "transcript", "999999").exit_code == 4
 
 
 def test_a_run_that_does_not_exist_is_not_found(told: Machine) -> None:
@@ -86,7 +112,7 @@ def test_stopping_says_so_when_there_is_nothing_to_stop(told: Machine) -> None:
 
 
 def test_spend_is_shown_and_a_limit_can_be_raised_for_a_day_or_a_month(told: Machine) -> None:
-    assert re.search(r"^\d{4}-\d\d-\d\d: \$0\.00 of \$5\.00\n\d{4}-\d\d: ", told.call("spend").stdout)
+    assert re.search(r"^\d{4}-\d\d-\d\d: \$0\.00 spent of \$5\.00\n\d{4}-\d\d: ", told.call("spend").stdout)
     assert "of $8.00" in told.call("spend", "raise", "8").stdout.splitlines()[0]
     assert "of $80.00" in told.call("spend", "raise", "80", "--month").stdout.splitlines()[1]
     held = read_json(told, "spend", "--by", "agent")

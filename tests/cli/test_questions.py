@@ -125,13 +125,13 @@ def test_in_a_chat_a_question_is_shown_whole_and_answered_there(scripted: Machin
         terminal.wait_for("/help")
         tell_with_quote(scripted)
         text = terminal.wait_for("· no ")
-        for part in ("dreamwalker wants to do this:", "│ Chat", "│ first\n│ last", "from “a mail”"):
+        for part in ("Write the note “Chat”?", "│ Chat", "│ first\n│ last", "from “a mail”"):
             assert part in text
         number = open_question(scripted)["id"]
         terminal.type(f"/yes {number}\r")
         terminal.wait_for("It is noted.")
         text = terminal.wait_for(f"— question {number}: you said yes")
-        assert text.count("dreamwalker wants to do this:") == 1 and "✓ write_note" in text
+        assert text.count("Write the note “Chat”?") == 1 and "✓ write_note" in text
         terminal.type("/quit\r")
         assert terminal.wait_for_end() == 0
 

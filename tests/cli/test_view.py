@@ -188,13 +188,13 @@ def test_a_remark_does_not_cut_a_text_that_is_being_written_in_two() -> None:
 def test_text_from_outside_a_fresh_start_and_a_cut_reply_are_told_as_what_they_are() -> None:
     talk = Talk()
     talk.change(entries=[
-        entry(1, "Buy\nnow", kind="message", source="outside"),
+        entry(1, "Buy\nnow", kind="message", source="outside", what="The worker is done"),
         entry(2, "", kind="fresh", source="house"),
-        entry(3, "Hel", cut="Stopped by the owner."),
+        entry(3, "Hel", cut="Stopped by you."),
     ])  # fmt: skip
-    assert "▸ from outside: Buy now" in talk.text
+    assert "▸ the worker is done: Buy now" in talk.text
     assert "a fresh start" in talk.text
-    assert talk.text.endswith("Hel\n\n  ■ cut short: Stopped by the owner.\n\n")
+    assert talk.text.endswith("Hel\n\n  ■ cut short: Stopped by you.\n\n")
 
 
 def test_history_is_brief_and_what_is_under_way_is_whole() -> None:

@@ -12,6 +12,7 @@ from tools.contract import Arguments, Result, Tool, ToolContext
 from tools.fetch_url import fetch_url
 from tools.limits import Limits
 from tools.netlify import netlify_tools
+from tools.plainly import SAID
 from tools.sandbox import sandbox_tools
 from tools.web_search import web_search
 
@@ -103,6 +104,11 @@ def test_whatever_changes_something_that_has_versions_says_so() -> None:
     }  # new each time
 
 
+def test_whatever_may_be_asked_about_is_said_in_the_owners_words_first() -> None:
+    exits = {tool.name for tool in House.tools(HOUSE, "home", "dreamwalker") if tool.exit}  # type: ignore[arg-type]
+    assert exits == set(SAID)
+
+
 def test_whatever_depends_on_when_it_is_read_is_settled_before_the_owner_is_asked() -> None:
     exits = [tool for tool in House.tools(HOUSE, "home", "dreamwalker") if tool.exit]  # type: ignore[arg-type]
     timed = [tool for tool in exits if "when" in tool.arguments.__struct_fields__]
@@ -158,6 +164,8 @@ def test_only_the_api_makes_a_message_of_the_owners_kind_and_only_placing_it_mak
         "actors/request.py",  # shows them to the model
         "actors/transcript.py",  # asks which they are
         "dreamwalker/api/views.py",  # shows them to him
+        "dreamwalker/api/addressed.py",  # shows them without the time, which is for the model
+        "dreamwalker/api/accounts.py",  # says that they opened a run
         "dreamwalker/api/why.py",  # tells who said what
         "dreamwalker/api/search.py",  # finds them for him
         "tools/history.py",  # finds them
