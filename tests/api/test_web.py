@@ -19,7 +19,7 @@ async def test_the_app_is_served_without_a_token_and_may_load_nothing_from_elsew
         assert page.headers["x-content-type-options"] == "nosniff" and page.headers["referrer-policy"] == "no-referrer"
         assert "'unsafe" not in web.POLICY and "http" not in web.POLICY and "*" not in web.POLICY
         for path in web.PAGES:
-            assert (await stranger.get(path.format(name="x", id="1", agent="x"))).text == page.text
+            assert (await stranger.get(path.format(name="x", id="1", agent="x", seq="1"))).text == page.text
         for path, file in web.files().items():
             if path == "/index.html":
                 continue

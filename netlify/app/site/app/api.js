@@ -38,7 +38,10 @@ export async function request(method, path, body, { signal } = {}) {
     if (reached.value) reached.set(false);
     throw new Problem("dreamwalker can’t be reached just now.");
   }
-  if (!reached.value) reached.set(true);
+  if (!reached.value) {
+    reached.set(true);
+    touched();
+  }
   if (response.ok) return response;
   const said = (await response.json().catch(() => null))?.error;
   if (response.status === 401) refused(response);

@@ -1,104 +1,45 @@
 /**
- * A conversation on the screen.
+ * An agent's conversation, live: what was said, what goes on, and where the owner writes.
  *
- * One rule: only what is near the window is drawn. The rest is empty space of the height that it had, so that a
- * conversation of years opens, and scrolls, like one of today.
+ * One rule: what is shown as said stands in the transcript; everything else says that it waits, or is under way.
  */
 
-import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/ui.js";
-import { conversationWith } from "./conversation.js";
+import { html, useEffect, useMemo, useRef, useState } from "../vendor/ui.js";
+import { reached } from "./api.js";
 import { Composer } from "./composer.js";
-import { Entry } from "./entry.js";
+import { conversationWith } from "./conversation.js";
 import { Markdown, Plain } from "./markdown.js";
 import { Action, Icon, Trouble } from "./parts.js";
 import { QuestionCard } from "./question.js";
 import { Link } from "./router.js";
 import { useStore } from "./store.js";
-import { drawn, unframed } from "./text.js";
+import { drawn } from "./text.js";
+import { Transcript } from "./transcript.js";
 import { callWords, oneLine, timeOf } from "./words.js";
-
-/** Blocks are drawn so far beyond the window. */
-const MARGIN = "1400px 0px";
-const OLDER_WITHIN_PX = 1_600;
-const AT_END_PX = 48;
 
 export function Chat({ agent }) {
   const conversation = useMemo(() => conversationWith(agent), [agent]);
   useStore(conversation);
   const scroller = useRef(null);
   const [atEnd, setAtEnd] = useState(true);
-
-  const hold = useStayWhereRead(scroller);
-  const look = () => {
-    hold();
-    const { scrollTop, scrollHeight, clientHeight } = scroller.current; // scrollTop is 0 at the end, and negative above it
-    setAtEnd(scrollTop > -AT_END_PX);
-    if (scrollHeight - clientHeight + scrollTop < OLDER_WITHIN_PX) conversation.older().catch(() => {});
-  };
   const toEnd = () => scroller.current.scrollTo({ top: 0 });
   useEffect(() => {
     if (atEnd && document.visibilityState === "visible") conversation.sawAll();
   });
-  useEffect(() => {
-    if (conversation.more && scroller.current.scrollHeight < scroller.current.clientHeight + OLDER_WITHIN_PX) look();
-  }, [conversation.first]);
-
+  const before = html`
+    ${conversation.more ? html`<p class="older"><button class="plain-button" onClick=${() => conversation.older()}>Show earlier</button></p>` : null}
+    ${conversation.entries.size === 0 ? html`<${Bare} conversation=${conversation} />` : null}`;
   return html`<div class="chat">
-    <div class="transcript" ref=${scroller} onScroll=${look} tabindex="0" role="group" aria-label=${`Conversation with ${agent}`}>
-      <div class="flow">
-        ${conversation.more ? html`<p class="older"><button class="plain-button" onClick=${() => conversation.older()}>Show earlier</button></p>` : null}
-        ${conversation.entries.size === 0 && conversation.state === "live" && conversation.outbox.items.length === 0 ? html`<${Welcome} agent=${agent} />` : null}
-        ${conversation.blocks.map(({ block, version }) => html`<${Block} key=${block} conversation=${conversation} block=${block} version=${version} scroller=${scroller} />`)}
-        ${conversation.flight?.text ? html`<article class="reply flight" aria-label=${`${agent} writes`} aria-busy="true"><${Markdown} text=${conversation.flight.text} /></article>` : null}
-        <${Loose} conversation=${conversation} />
-        <${Waiting} conversation=${conversation} />
-        <${Status} conversation=${conversation} />
-      </div>
-    </div>
+    <${Transcript} rows=${conversation} label=${`Conversation with ${agent}`} scroller=${scroller} atEnd=${setAtEnd} before=${before}>
+      ${conversation.flight?.text ? html`<article class="reply flight" aria-label=${`${agent} writes`} aria-busy="true"><${Markdown} text=${conversation.flight.text} /></article>` : null}
+      <${Loose} conversation=${conversation} />
+      <${Waiting} conversation=${conversation} />
+      <${Status} conversation=${conversation} />
+    <//>
     ${atEnd ? null : html`<button class="round to-end" onClick=${toEnd} aria-label="To the newest"><${Icon} name="down" /></button>`}
     <${Composer} key=${agent} conversation=${conversation} sent=${toEnd} />
     <${Announcer} conversation=${conversation} />
   </div>`;
-}
-
-/** Whoever reads further up stays there, whatever comes or goes above and below. @returns what to call after scrolling */
-function useStayWhereRead(scroller) {
-  const anchor = useRef(null);
-  const hold = () => {
-    const { left, top, width, height } = scroller.current.getBoundingClientRect();
-    const node = scroller.current.scrollTop < -AT_END_PX ? document.elementFromPoint(left + width / 2, top + height / 2)?.closest(".flow > *, .block > *") : null;
-    anchor.current = node && !node.matches(".block") ? { node, top: node.getBoundingClientRect().top } : null;
-  };
-  useLayoutEffect(() => {
-    const held = anchor.current;
-    if (!held?.node.isConnected) return;
-    const moved = held.node.getBoundingClientRect().top - held.top;
-    if (Math.abs(moved) > 1) scroller.current.scrollTop += moved;
-  });
-  return hold;
-}
-
-/** Some entries. Far from the window it is empty space. */
-function Block({ conversation, block, version, scroller }) {
-  const node = useRef(null);
-  const height = useRef(0);
-  const [near, setNear] = useState(true);
-  useEffect(() => {
-    const watch = new IntersectionObserver(
-      ([it]) => {
-        if (!it.isIntersecting && it.target.offsetHeight > 0) height.current = it.target.offsetHeight;
-        setNear(it.isIntersecting);
-      },
-      { root: scroller.current, rootMargin: MARGIN },
-    );
-    watch.observe(node.current);
-    return () => watch.disconnect();
-  }, []);
-  const drawnBlock = useMemo(
-    () => (near ? conversation.entriesOf(block).map((entry) => html`<${Entry} key=${entry.seq} conversation=${conversation} entry=${entry} />`) : null),
-    [near, version, conversation.first === block, conversation.runs.size],
-  );
-  return html`<div class="block" ref=${node} style=${near ? undefined : { height: `${height.current}px` }}>${drawnBlock}</div>`;
 }
 
 /** Open questions whose call is not on the screen, such as those of a job. */
@@ -113,14 +54,25 @@ function Waiting({ conversation }) {
     ${[...conversation.waiting.values()].map((message) =>
       message.kind === "fresh"
         ? html`<p key=${message.id} class="divider">A new context waits for the end of this</p>`
-        : html`<article key=${message.id} class="own waiting" aria-label="You, waiting"><${Plain} text=${message.text} />
+        : html`<article key=${message.id} class="own waiting" aria-label="You, waiting"><${Typed} message=${message} />
             <footer>waiting · <${Action} class="plain-button" act=${() => conversation.withdraw(message)}>take back<//></footer></article>`,
     )}
-    ${conversation.outbox.items.map(
-      (item) => html`<article key=${item.request_id} class="own waiting" aria-label="You, not sent yet"><${Plain} text=${item.text} />
-        <footer>${item.refused ? html`<span class="trouble">${drawn(item.problem)}</span>` : item.problem ? `not sent yet: ${drawn(item.problem)}` : "sending …"}
-          ${item.problem ? html` · <button class="plain-button" onClick=${() => conversation.outbox.drop(item)}>take back</button>` : null}</footer></article>`,
-    )}`;
+    ${conversation.outbox.items.map((item) => html`<${Unsent} key=${item.request_id} item=${item} outbox=${conversation.outbox} />`)}`;
+}
+
+function Unsent({ item, outbox }) {
+  const there = useStore(reached);
+  const said = item.refused ? html`<span class="trouble">${drawn(item.problem)}</span>` : !item.problem ? "sending …" : there ? `not sent yet: ${drawn(item.problem)}` : "not sent yet";
+  return html`<article class="own waiting" aria-label="You, not sent yet"><${Typed} message=${item} />
+    <footer>${said}
+      ${item.problem && !item.refused ? html` · <button class="plain-button" onClick=${() => outbox.now()}>send now</button>` : null}
+      ${item.problem ? html` · <button class="plain-button" onClick=${() => outbox.drop(item)}>take back</button>` : null}</footer></article>`;
+}
+
+/** The words of a message that waits, and apart from them what it quotes. */
+function Typed({ message }) {
+  return html`${(message.quotes ?? []).map((quote) => html`<blockquote class="quoted" dir="auto"><span class="tag">${quote.from ? drawn(quote.from) : "Others wrote"}</span> ${drawn(oneLine(quote.text, 160))}</blockquote>`)}
+    ${message.text ? html`<${Plain} text=${message.text} />` : null}`;
 }
 
 /** What is going on, in a line, unless it can be seen anyway. */
@@ -136,21 +88,26 @@ function Status({ conversation }) {
   }
   const busy = [...conversation.calls.values()].filter((call) => call.run === run.id && call.state === "begun");
   if (flight?.text) return null;
-  return html`<p class="status"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> ${busy.length > 0 ? drawn(callWords(busy.at(-1)).verb) : "Thinking"} …</p>`;
+  const doing = conversation.summing === run.id ? "Summing up what was said so far" : busy.length > 0 ? drawn(callWords(busy.at(-1)).verb) : "Thinking";
+  return html`<p class="status"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> ${doing} …</p>`;
 }
 
 /** What a screen reader is told: each reply when it stands, and what waits for a decision. */
 function Announcer({ conversation }) {
   const last = conversation.entries.get(conversation.last);
   const asks = conversation.openQuestions.at(-1);
-  const told = asks ? `${asks.head} ${oneLine(asks.act, 300)}` : last?.kind === "reply" ? oneLine(last.text, 600) : last?.source === "outside" ? oneLine(unframed(last.text).words, 200) : "";
+  const told = asks ? `${asks.head} ${oneLine(asks.act, 300)}` : last?.kind === "reply" ? oneLine(last.text, 600) : last?.source === "outside" ? oneLine(`${last.what}: ${last.text}`, 200) : "";
   return html`<div class="visually-hidden" role="status" aria-live="polite">${conversation.state === "live" ? drawn(told) : ""}</div>`;
 }
 
-function Welcome({ agent }) {
+/** What stands there while there is nothing else: a welcome to who is new, a word to who has to wait. */
+function Bare({ conversation }) {
+  const there = useStore(reached);
+  if (!there) return html`<p class="bare">What was said before is shown here again once dreamwalker is back. You can write already.</p>`;
+  if (conversation.state !== "live" || conversation.outbox.items.length > 0) return null;
   return html`<div class="welcome">
     <h2>Hello.</h2>
-    <p>Tell ${agent} something worth remembering, ask for something, or have yourself reminded. What you write is kept before it is answered, and nothing is forgotten.</p>
+    <p>Tell ${conversation.agent} something worth remembering, ask for something, or have yourself reminded. What you write is kept before it is answered, and nothing is forgotten.</p>
     <ul><li>“Remember that Anna’s birthday is on 14 May.”</li><li>“Remind me tomorrow at nine to call the bank.”</li><li>“Every morning at seven, look up the weather.”</li></ul>
   </div>`;
 }
@@ -159,11 +116,12 @@ function Welcome({ agent }) {
 export function ChatHead({ agent }) {
   const conversation = conversationWith(agent);
   useStore(conversation);
+  const there = useStore(reached);
   const lost = conversation.state === "lost";
-  const said = lost ? (navigator.onLine ? "connecting again …" : "offline") : conversation.state === "opening" ? "opening …" : { "": "ready", working: "at work", asking: "waits for your answer", waiting: "waits" }[conversation.activity];
+  const said = !there ? "\u00a0" : lost ? "connecting again …" : conversation.state === "opening" ? "opening …" : { "": "ready", working: "at work", asking: "waits for your answer", waiting: "waits" }[conversation.activity];
   return html`<div class="chat-head">
     <div class="who"><h1>${agent}</h1><p class=${`presence ${lost ? "lost" : conversation.activity}`}>${said}</p></div>
     <${Action} class="quiet-button" act=${() => conversation.fresh()} label="New context"><${Icon} name="fresh" /><span class="wide">New context</span><//>
-    ${lost && conversation.problem ? html`<${Trouble} problem=${conversation.problem} />` : null}
+    ${lost && conversation.problem?.status ? html`<${Trouble} problem=${conversation.problem} />` : null}
   </div>`;
 }

@@ -3,18 +3,24 @@
  */
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/ui.js";
-import { Icon, Trouble } from "./parts.js";
+import { Field, Icon, Trouble } from "./parts.js";
 import { kept } from "./store.js";
+import { counted } from "./words.js";
 
 const HEIGHT_MAX = 240;
+/** Who pastes so much may have pasted what others wrote. */
+const LARGE_CHARACTERS = 400;
+const QUOTES_MAX = 50;
 const touch = matchMedia("(pointer: coarse)");
 
 export function Composer({ conversation, sent }) {
-  const [text, setText] = useState(() => kept.get(`draft.${conversation.agent}`) ?? "");
+  const { agent } = conversation;
+  const [text, setText] = useKept(`draft.${agent}`, "");
+  const [quotes, setQuotes] = useKept(`quotes.${agent}`, []);
+  const [pasted, setPasted] = useState("");
   const [problem, setProblem] = useState(null);
   const field = useRef(null);
 
-  useEffect(() => kept.set(`draft.${conversation.agent}`, text || null), [text]);
   useEffect(() => {
     if (!touch.matches) field.current?.focus({ preventScroll: true });
     const slash = (event) => {
@@ -38,10 +44,14 @@ export function Composer({ conversation, sent }) {
       setProblem(error);
     }
   };
+  const whole = quotes.filter((it) => it.text.trim() !== "");
+  const ready = text.trim() !== "" || whole.length > 0;
   const send = (options) => {
-    if (!text.trim()) return;
-    conversation.send(text.trim(), options);
+    if (!ready) return;
+    conversation.send(text.trim(), { ...options, quotes: whole });
     setText("");
+    setQuotes([]);
+    setPasted("");
     sent();
     field.current.focus();
   };
@@ -51,6 +61,7 @@ export function Composer({ conversation, sent }) {
     await attempt(async () => {
       await conversation.withdraw(newest);
       setText(newest.text);
+      setQuotes(newest.quotes);
     });
   };
   const onKeyDown = (event) => {
@@ -61,18 +72,56 @@ export function Composer({ conversation, sent }) {
     } else if (event.key === "ArrowUp" && text === "") takeBack();
     else if (event.key === "Escape" && text === "" && conversation.run) attempt(() => conversation.stop());
   };
+  const onPaste = (event) => {
+    const given = event.clipboardData?.getData("text/plain").replace(/\r\n?/g, "\n") ?? "";
+    setPasted(given.length >= LARGE_CHARACTERS ? given : "");
+  };
+  const quote = (what = "") => {
+    setQuotes([...quotes, { from: "", text: what }]);
+    setPasted("");
+    if (what) setText(text.replace(what, ""));
+  };
 
   const working = conversation.run !== null;
   return html`<div class="composer">
     <${Trouble} problem=${problem} />
+    ${quotes.map((it, n) => html`<${Quote} key=${n} quote=${it} fresh=${it.text === ""}
+      change=${(changed) => setQuotes(quotes.with(n, { ...it, ...changed }))} drop=${() => (setQuotes(quotes.toSpliced(n, 1)), field.current.focus())} />`)}
+    ${pasted && text.includes(pasted) ? html`<p class="composer-hint" role="status">Did others write what you pasted? Then your agent should not take it for yours. <button type="button" class="plain-button" onClick=${() => quote(pasted)}>Make it a quote</button></p>` : null}
     <div class="composer-row">
-      <textarea ref=${field} rows="1" dir="auto" aria-label=${`Message to ${conversation.agent}`} placeholder=${working ? "Type on …" : `Message to ${conversation.agent}`}
-        enterkeyhint=${touch.matches ? "enter" : "send"} value=${text} onInput=${(event) => setText(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
+      <button type="button" class="round quote" disabled=${quotes.length >= QUOTES_MAX} onClick=${() => quote()} aria-label="Quote what others wrote" title="Quote what others wrote"><${Icon} name="quote" /></button>
+      <textarea ref=${field} rows="1" dir="auto" aria-label=${`Message to ${agent}`} placeholder=${working ? "Type on …" : `Message to ${agent}`}
+        enterkeyhint=${touch.matches ? "enter" : "send"} value=${text} onInput=${(event) => setText(event.currentTarget.value)} onKeyDown=${onKeyDown} onPaste=${onPaste}></textarea>
       ${working
         ? html`<button type="button" class="round stop" disabled=${conversation.stopping} onClick=${() => attempt(() => conversation.stop())} aria-label="Stop" title="Stop (Escape)"><${Icon} name="stop" /></button>`
         : null}
-      <button type="button" class="round send" disabled=${!text.trim()} onClick=${() => send({})} aria-label="Send" title="Send (Enter)"><${Icon} name="send" /></button>
+      <button type="button" class="round send" disabled=${!ready} onClick=${() => send({})} aria-label="Send" title="Send (Enter)"><${Icon} name="send" /></button>
     </div>
-    ${working && text.trim() ? html`<p class="composer-more"><button type="button" class="plain-button" onClick=${() => send({ interrupt: true })}>Send and interrupt what it is doing</button></p>` : null}
+    ${working && ready ? html`<p class="composer-more"><button type="button" class="plain-button" onClick=${() => send({ interrupt: true })}>Send and interrupt what it is doing</button></p>` : null}
   </div>`;
+}
+
+/** Something that others wrote, to go with the message: the agent is told that it is not the owner's. */
+function Quote({ quote, fresh, change, drop }) {
+  const field = useRef(null);
+  const wasFresh = useRef(fresh);
+  useEffect(() => {
+    if (wasFresh.current) field.current?.querySelector("textarea").focus();
+  }, []);
+  return html`<section class="card quote-card" aria-label="What others wrote" ref=${field}>
+    <${Field} label="What others wrote" help="Your agent reports what it says and takes no orders from it.">
+      <textarea rows="3" dir="auto" value=${quote.text} placeholder="Paste it here" onInput=${(event) => change({ text: event.currentTarget.value })}></textarea><//>
+    <div class="quote-end">
+      <${Field} label="From"><input value=${quote.from} maxlength="500" placeholder="a mail from Anna" onInput=${(event) => change({ from: event.currentTarget.value })} /><//>
+      <button type="button" class="plain-button" onClick=${drop}>Remove the quote</button>
+    </div>
+    ${quote.text.length >= LARGE_CHARACTERS ? html`<p class="help">${counted(quote.text.length, "character")}</p>` : null}
+  </section>`;
+}
+
+/** A value that this browser keeps until it is what it is at first. */
+function useKept(name, first) {
+  const [value, setValue] = useState(() => kept.get(name) ?? first);
+  useEffect(() => kept.set(name, value.length > 0 ? value : null), [value]);
+  return [value, setValue];
 }

@@ -7,41 +7,24 @@
 
 import { get, pathOf, post, remove, requestId, touched } from "./api.js";
 import { Outbox } from "./outbox.js";
-import { Store } from "./store.js";
+import { PAGE, Rows } from "./rows.js";
 import { Follower } from "./stream.js";
-import { known } from "./text.js";
 
-const PAGE = 60;
-/** Entries that are drawn, and left out where nobody looks, together. */
-export const BLOCK = 20;
 const ENDED = new Set(["done", "failed", "stopped"]);
 
-export const keyOf = (row) => `${row.run}.${row.turn}.${row.position}`;
-const turnOf = (row) => `${row.run}.${row.turn}`;
-
-export class Conversation extends Store {
+export class Conversation extends Rows {
   /** "opening", "live" or "lost"; then `problem` may say why. */
   state = "opening";
   problem = null;
   no = 0;
-  more = false;
-  /** The run that is open or waiting. */
-  run = null;
   /** The reply that is being written: {seq, run, text}. */
   flight = null;
-  entries = new Map();
-  calls = new Map();
-  questions = new Map();
-  workers = new Map();
-  runs = new Map();
+  /** The run that waits until what was said is summed up for it. */
+  summing = null;
   waiting = new Map();
   outbox;
   stopping = false;
 
-  #seqs = { first: Infinity, last: 0 };
-  #turns = new Map();
-  #callsOf = new Map();
-  #versions = new Map();
   #settled = new Set();
   #seen = 0;
   #opened = false;
@@ -49,11 +32,11 @@ export class Conversation extends Store {
   #follower;
 
   constructor(agent) {
-    super(null);
+    super();
     this.agent = agent;
     this.outbox = new Outbox(agent, { accepted: (message) => this.#message(message), changed: () => this.changed() });
     this.#follower = new Follower(agent, () => this.#from(), {
-      event: (name, data) => (name === "change" ? this.#change(data) : name === "text" ? this.#text(data) : undefined),
+      event: (name, data) => this.#event(name, data),
       state: (state, problem) => this.#become(state, problem),
       behind: () => (this.#opened = false),
     });
@@ -67,41 +50,7 @@ export class Conversation extends Store {
 
   // -- what is shown
 
-  get first() {
-    return this.#seqs.first;
-  }
-
-  get last() {
-    return this.#seqs.last;
-  }
-
-  /** Where each block begins, and which version of it there is: the same version, the same picture. */
-  get blocks() {
-    if (this.entries.size === 0) return [];
-    const from = Math.floor(this.first / BLOCK);
-    const to = Math.floor(this.last / BLOCK);
-    return Array.from({ length: to - from + 1 }, (_, n) => ({ block: from + n, version: this.#versions.get(from + n) ?? 0 }));
-  }
-
-  entriesOf(block) {
-    const found = [];
-    for (let seq = block * BLOCK; seq < (block + 1) * BLOCK; seq += 1) {
-      const entry = this.entries.get(seq);
-      if (entry) found.push(entry);
-    }
-    return found;
-  }
-
-  callsOf(entry) {
-    if (entry.turn === null) return [];
-    return [...(this.#callsOf.get(turnOf(entry)) ?? [])].map((key) => this.calls.get(key)).sort((a, b) => a.position - b.position);
-  }
-
-  questionOf(call) {
-    return call.question === null ? null : this.questions.get(call.question) ?? null;
-  }
-
-  /** Questions that are open and whose call is nowhere to be seen. */
+  /** Questions that are open, wherever their call is. */
   get openQuestions() {
     return [...this.questions.values()].filter((it) => it.state === "open");
   }
@@ -121,8 +70,8 @@ export class Conversation extends Store {
   // -- what the owner does
 
   /** Send a message; it is kept until it is accepted or taken back. */
-  send(text, { interrupt = false } = {}) {
-    this.outbox.add(text, { interrupt, seen: this.#seen });
+  send(text, { quotes = [], interrupt = false } = {}) {
+    this.outbox.add(text, { quotes, interrupt, seen: this.#seen });
   }
 
   /** Take back a message that waits. @throws {Problem} */
@@ -160,7 +109,7 @@ export class Conversation extends Store {
     try {
       const page = await this.#paging;
       this.more = page.more;
-      this.#rows(page);
+      this.take(page);
       this.changed();
     } finally {
       this.#paging = null;
@@ -173,9 +122,9 @@ export class Conversation extends Store {
   #become(state, problem = null) {
     this.state = state;
     this.problem = problem;
-    if (state === "lost") this.flight = null;
+    if (state === "lost") this.flight = this.summing = null;
     this.changed();
-    if (state === "live") this.outbox.send();
+    if (state === "live") this.outbox.now();
   }
 
   async #from() {
@@ -187,27 +136,31 @@ export class Conversation extends Store {
   }
 
   #open(page) {
-    for (const rows of [this.entries, this.calls, this.questions, this.workers, this.waiting]) rows.clear();
-    for (const rows of [this.#turns, this.#callsOf]) rows.clear();
-    this.#seqs = { first: Infinity, last: 0 };
+    this.clear();
+    this.waiting.clear();
     this.no = page.no;
     this.more = page.more;
     this.run = page.run;
-    this.flight = null;
+    this.flight = this.summing = null;
     for (const message of page.messages) this.#message(message);
-    for (const question of page.questions) this.#question(question);
-    for (const worker of page.workers) this.#worker(worker);
-    this.#rows(page);
+    this.take(page);
     this.#opened = true;
     this.changed();
+  }
+
+  #event(name, data) {
+    if (name === "change") this.#change(data);
+    else if (name === "text") this.#text(data);
+    else if (name === "summing") {
+      this.summing = data.over ? null : data.run;
+      this.changed();
+    }
   }
 
   #change(change) {
     this.no = Math.max(this.no, change.no);
     for (const message of change.messages) this.#message(message);
-    this.#rows(change);
-    for (const question of change.questions) this.#question(question);
-    for (const worker of change.workers) this.#worker(worker);
+    this.take(change);
     for (const run of change.runs) this.#run(run);
     this.changed();
     if (change.questions.length > 0 || change.runs.some((run) => ENDED.has(run.state))) touched();
@@ -224,27 +177,9 @@ export class Conversation extends Store {
     this.changed();
   }
 
-  #rows({ entries, calls, ended = [] }) {
-    let learnt = false;
-    for (const run of ended) this.runs.set(run.id, run);
-    for (const entry of entries) {
-      this.entries.set(entry.seq, entry);
-      this.#seqs = { first: Math.min(this.first, entry.seq), last: Math.max(this.last, entry.seq) };
-      if (entry.turn !== null) this.#turns.set(turnOf(entry), entry.seq);
-      if (entry.source === "owner" || entry.source === "outside") learnt = known.learn(entry.text) || learnt;
-      if (this.flight && entry.seq >= this.flight.seq) this.flight = null;
-      this.#touch(entry.seq);
-    }
-    for (const call of calls) {
-      const stood = this.calls.get(keyOf(call));
-      if (stood && stood.no > call.no) continue;
-      this.calls.set(keyOf(call), call);
-      if (!this.#callsOf.has(turnOf(call))) this.#callsOf.set(turnOf(call), new Set());
-      this.#callsOf.get(turnOf(call)).add(keyOf(call));
-      if (call.label > 0) learnt = known.learn(call.result) || learnt;
-      this.#touchTurn(call);
-    }
-    if (learnt) for (const { block } of this.blocks) this.#touch(block * BLOCK); // what was dead before may be live now
+  take(rows) {
+    super.take(rows);
+    if (this.flight && this.flight.seq <= this.last) this.flight = null; // its entry stands
   }
 
   #message(message) {
@@ -257,24 +192,6 @@ export class Conversation extends Store {
     this.waiting.delete(message.id);
   }
 
-  #question(question) {
-    const stood = this.questions.get(question.id);
-    if (stood && stood.no > question.no) return;
-    this.questions.set(question.id, question);
-    this.#touchTurn(question);
-  }
-
-  /** A question was answered here: the answer is known before the stream brings it. */
-  decided(question) {
-    this.#question(question);
-    this.changed();
-  }
-
-  #worker(worker) {
-    this.workers.set(keyOf(worker), worker);
-    this.#touchTurn(worker);
-  }
-
   #run(run) {
     const stood = this.runs.get(run.id);
     if (stood && stood.no > run.no) return;
@@ -283,18 +200,9 @@ export class Conversation extends Store {
     else {
       if (this.run?.id === run.id) this.run = null;
       if (this.flight?.run === run.id) this.flight = null;
+      if (this.summing === run.id) this.summing = null;
     }
-    for (let seq = this.last; this.entries.get(seq)?.run === run.id; seq -= 1) this.#touch(seq); // how it ended stands there
-  }
-
-  #touchTurn(row) {
-    const seq = this.#turns.get(turnOf(row));
-    if (seq !== undefined) this.#touch(seq);
-  }
-
-  #touch(seq) {
-    const block = Math.floor(seq / BLOCK);
-    this.#versions.set(block, (this.#versions.get(block) ?? 0) + 1);
+    for (let seq = this.last; this.entries.get(seq)?.run === run.id; seq -= 1) this.touch(seq); // how it ended stands there
   }
 }
 

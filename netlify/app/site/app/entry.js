@@ -1,19 +1,30 @@
 /** One entry of a conversation, and the calls under it. One rule: whose words they are can always be seen. */
 
 import { html, useLayoutEffect, useRef, useState } from "../vendor/ui.js";
-import { keyOf } from "./conversation.js";
 import { Markdown, Plain } from "./markdown.js";
 import { When } from "./parts.js";
 import { QuestionCard } from "./question.js";
 import { Link } from "./router.js";
-import { drawn, unframed } from "./text.js";
+import { keyOf } from "./rows.js";
+import { drawn } from "./text.js";
 import { argumentsOf, callWords, dayOf, oneLine, workerWords } from "./words.js";
 
 export function Entry({ conversation, entry }) {
   const before = conversation.entries.get(entry.seq - 1);
   const day = dayOf(entry.at);
   const newDay = before ? dayOf(before.at) !== day : entry.seq === conversation.first;
-  return html`${newDay ? html`<p class="day"><time datetime=${entry.at}>${day}</time></p>` : null}${shown(conversation, entry)}${ending(conversation, entry)}`;
+  const said = html`${shown(conversation, entry)}${ending(conversation, entry)}`;
+  return html`${newDay ? html`<p class="day"><time datetime=${entry.at}>${day}</time></p>` : null}${conversation.marked === entry.seq ? html`<${Found}>${said}<//>` : said}`;
+}
+
+/** What was looked for: it is brought into the window once, and can be seen to be it. */
+function Found({ children }) {
+  const ref = useRef(null);
+  useLayoutEffect(() => {
+    ref.current.scrollIntoView({ block: "center" });
+    ref.current.focus({ preventScroll: true });
+  }, []);
+  return html`<div class="found" ref=${ref} tabindex="-1">${children}</div>`;
 }
 
 function shown(conversation, entry) {
@@ -34,10 +45,10 @@ function Own({ entry }) {
 
 /** Text from outside: what it is and where from, and its beginning; the whole of it when asked. */
 function FromElsewhere({ entry }) {
-  const { what, origin, words } = unframed(entry.text);
+  const { what, origin, text } = entry;
   return html`<article class="elsewhere" aria-label=${what || "From outside"}>
     <p class="tag">${drawn(what || "From outside")}${origin && !/^call:/.test(origin) ? html` · <bdi>${drawn(origin)}</bdi>` : null} · <${When} at=${entry.at} /></p>
-    <${Clamped}><${Plain} text=${words} /><//>
+    <${Clamped}><${Plain} text=${text} /><//>
   </article>`;
 }
 
@@ -93,19 +104,25 @@ export function Call({ conversation, call }) {
       <summary><span class="mark" title=${STATES[state]}>${MARKS[state]}</span><span class="visually-hidden">${STATES[state]}: </span><span class="verb">${drawn(verb)}</span>${about ? html` <bdi class="about">${drawn(about)}</bdi>` : null}</summary>
       ${open ? html`<${CallBody} call=${call} />` : null}
     </details>
-    ${worker && !worker.over && AT_WORK.has(worker.state) ? html`<p class="worker"><span class="tag">worker</span> ${drawn(workerWords(worker))}</p>` : null}
+    ${worker ? html`<${Worker} worker=${worker} />` : null}
     ${question && question.state === "open" ? html`<${QuestionCard} question=${question} decided=${(it) => conversation.decided(it)} />` : null}
     ${question && question.state !== "open" ? html`<p class="worker"><${Link} to=${`/questions/${question.id}`}>${question.state === "answered" ? `You answered: ${drawn(oneLine(question.answer ?? "", 80))}` : `Question ${question.id}: ${question.state}`}<//></p>` : null}
   </div>`;
 }
 
+/** Who works for a call, what he is at, and the way to all that he did. */
+function Worker({ worker }) {
+  const who = worker.agent ?? "worker";
+  const at = !worker.over && AT_WORK.has(worker.state) ? workerWords(worker) : null;
+  return html`<p class="worker"><${Link} to=${`/conversations/${worker.conversation}`}><span class="tag">${drawn(who)}</span> ${at ? drawn(at) : "what was done for it"}<//></p>`;
+}
+
 function CallBody({ call }) {
   const given = argumentsOf(call);
-  const { words, what } = unframed(call.result);
   return html`<div class="call-body">
     ${given
       ? html`<dl>${Object.entries(given).map(([name, value]) => html`<dt>${drawn(name)}</dt><dd dir="auto">${drawn(typeof value === "string" ? value : JSON.stringify(value))}</dd>`)}</dl>`
       : html`<pre tabindex="0">${drawn(call.arguments)}</pre>`}
-    ${call.result ? html`<p class="tag">${drawn(what || (call.failed ? "It failed" : "Result"))}</p><div class="result"><${Plain} text=${words} /></div>` : null}
+    ${call.result ? html`<p class="tag">${drawn(call.what || (call.failed ? "It failed" : "Result"))}</p><div class="result"><${Plain} text=${call.result} /></div>` : null}
   </div>`;
 }

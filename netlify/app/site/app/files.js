@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "60a97178c94ca4d3";
+export const VERSION = "fabec6b091ad33f2";
 export const FILES = [
   "/",
   "/app/agents.js",
@@ -16,10 +16,13 @@ export const FILES = [
   "/app/parts.js",
   "/app/pushes.js",
   "/app/question.js",
+  "/app/reading.js",
   "/app/reference.js",
   "/app/reminders.js",
   "/app/router.js",
+  "/app/rows.js",
   "/app/runs.js",
+  "/app/search.js",
   "/app/session.js",
   "/app/settings.js",
   "/app/shell.js",
@@ -29,6 +32,7 @@ export const FILES = [
   "/app/store.js",
   "/app/stream.js",
   "/app/text.js",
+  "/app/transcript.js",
   "/app/update.js",
   "/app/words.js",
   "/app.css",

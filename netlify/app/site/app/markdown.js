@@ -7,6 +7,7 @@
 
 import { html } from "../vendor/ui.js";
 import { Lexer } from "../vendor/markdown.js";
+import { Table } from "./parts.js";
 import { drawn, live, pieces } from "./text.js";
 
 /** Text that a model wrote. */
@@ -58,11 +59,10 @@ function list(token) {
 }
 
 function table(token) {
-  const cells = (row, tag) => row.map((cell) => html`<${tag} class=${cell.align ? `to-${cell.align}` : undefined}>${inlines(cell.tokens)}<//>`);
-  return html`<div class="scrolls" tabindex="0" role="group" aria-label="Table"><table>
-    <thead><tr>${cells(token.header, "th")}</tr></thead>
-    <tbody>${token.rows.map((row) => html`<tr>${cells(row, "td")}</tr>`)}</tbody>
-  </table></div>`;
+  const side = (cell) => (cell.align ? `to-${cell.align}` : undefined);
+  return html`<${Table} label="Table"
+    head=${token.header.map((cell) => html`<th role="columnheader" class=${side(cell)}>${inlines(cell.tokens)}</th>`)}
+    rows=${token.rows.map((row) => row.map((cell, n) => html`<td role="cell" class=${side(cell)} data-of=${drawn(token.header[n]?.text ?? "")}>${inlines(cell.tokens)}</td>`))} />`;
 }
 
 const inlines = (tokens) => (tokens ?? []).map(inline);

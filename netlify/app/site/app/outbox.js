@@ -7,11 +7,12 @@ import { kept } from "./store.js";
 const PAUSE_MS = 3_000;
 
 export class Outbox {
-  /** {request_id, text, interrupt, seen, problem, refused}: `problem` in words, once it could not be sent. */
+  /** {request_id, text, quotes, interrupt, seen, problem, refused}: `problem` in words, once it could not be sent. */
   items;
   #agent;
   #told;
   #sending = false;
+  #wake = () => {};
 
   /** @param {{accepted: (message: object) => void, changed: () => void}} told */
   constructor(agent, told) {
@@ -21,8 +22,8 @@ export class Outbox {
   }
 
   /** Add a message. `seen`: the newest commit that the owner had seen when he wrote it. */
-  add(text, { interrupt, seen }) {
-    this.items.push({ request_id: requestId(), text, interrupt, seen, problem: null });
+  add(text, { quotes = [], interrupt, seen }) {
+    this.items.push({ request_id: requestId(), text, quotes, interrupt, seen, problem: null });
     this.#keep();
     this.send();
   }
@@ -44,11 +45,17 @@ export class Outbox {
     }
   }
 
+  /** Try again at once what waits for its next try. */
+  now() {
+    this.#wake();
+    this.send();
+  }
+
   /** @returns {Promise<boolean>} whether to go on: not when nobody is signed in any more */
   async #try(item) {
-    const { request_id, text, interrupt, seen } = item;
+    const { request_id, text, quotes = [], interrupt, seen } = item;
     try {
-      const { message } = await post(pathOf("agents", this.#agent, "messages"), { request_id, text, interrupt, seen });
+      const { message } = await post(pathOf("agents", this.#agent, "messages"), { request_id, text, quotes, interrupt, seen });
       this.#told.accepted(message);
       this.drop(item);
       return true;
@@ -57,9 +64,19 @@ export class Outbox {
       item.problem = problem.message;
       item.refused = !problem.passing;
       this.#keep();
-      if (!item.refused) await new Promise((resolve) => setTimeout(resolve, Math.max(PAUSE_MS, problem.retrySeconds * 1_000)));
+      if (!item.refused) await this.#pause(Math.max(PAUSE_MS, problem.retrySeconds * 1_000));
       return true;
     }
+  }
+
+  #pause(milliseconds) {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   #keep() {

@@ -20,6 +20,8 @@ const ICONS = {
   fresh: "M12 4H6a2 2 0 0 0-2 2v12a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2v-6M18.5 3.5l2 2L12 14l-3 1 1-3z",
   down: "M6 10l6 6 6-6",
   back: "M14 6l-6 6 6 6",
+  search: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4.5 4.5",
+  quote: "M5 17V12a5 5 0 0 1 5-5M5 12h5v5H5zM14 17V12a5 5 0 0 1 5-5M14 12h5v5h-5z",
   people: "M9 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM3 20c0-4 2.5-6 6-6s6 2 6 6M16 6a2.5 2.5 0 1 1 0 5M17 14c2.5.3 4 2 4 5",
 };
 
@@ -39,6 +41,7 @@ export function Empty({ children }) {
 
 /** While nothing has come yet, and when nothing will. */
 export function Loading({ of: resource }) {
+  if (resource.problem?.status === 0) return html`<p class="loading">This is shown once dreamwalker is back.</p>`;
   if (resource.problem) return html`<div class="loading"><${Trouble} problem=${resource.problem} /><button class="plain-button" onClick=${resource.reload}>Try again</button></div>`;
   return html`<p class="loading" role="status">One moment …</p>`;
 }
@@ -124,6 +127,18 @@ export function Page({ title, back, children, aside }) {
     <div class="sheet-head">${back ?? null}<h1 tabindex="-1">${drawn(title)}</h1>${aside ?? null}</div>
     ${children}
   </div>`;
+}
+
+/**
+ * A table; where there is little room each row is a list, each cell with the name of its column (`data-of`) before it.
+ * The roles stay what they are, however it is laid out.
+ */
+export function Table({ label, head, rows, foot = null }) {
+  return html`<div class="scrolls" tabindex="0" role="group" aria-label=${label}><table role="table">
+    <thead role="rowgroup"><tr role="row">${head}</tr></thead>
+    <tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells}</tr>`)}</tbody>
+    ${foot ? html`<tfoot role="rowgroup"><tr role="row">${foot}</tr></tfoot>` : null}
+  </table></div>`;
 }
 
 /** A quiet mark of a state. */

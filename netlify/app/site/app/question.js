@@ -7,6 +7,7 @@ import { get, pathOf, post, touched, useResource } from "./api.js";
 import { Badge, Empty, Loading, Page, Trouble, When } from "./parts.js";
 import { Link } from "./router.js";
 import { drawn } from "./text.js";
+import { oneLine } from "./words.js";
 
 const OVER = {
   expired: "It has expired; that means no.",
@@ -50,6 +51,7 @@ export function QuestionCard({ question: given, decided }) {
   const open = question.state === "open";
   return html`<section class=${`card question ${open ? "open" : "closed"}`} aria-label=${`Question ${question.id}`}>
     <h2 class="question-head">${drawn(question.head)}</h2>
+    ${question.asks ? html`<p class="help">${drawn(question.asks)}</p>` : null}
     <pre class=${question.kind === "act" ? "act" : "act words"} dir="auto" tabindex="0" aria-label="The whole act">${drawn(wordsOf(question))}</pre>
     ${question.bound ? html`<p class="bound">${drawn(question.bound)}</p>` : null}
     ${question.why ? html`<p class="why">${drawn(question.why)}</p>` : null}
@@ -87,7 +89,7 @@ export function QuestionsPage() {
     ${closed.length > 0
       ? html`<h2>Decided</h2><ul class="rows">${closed.map(
           (it) => html`<li key=${it.id}><${Link} to=${`/questions/${it.id}`} class="row">
-            <span class="row-main"><bdi>${drawn(it.act.split("\n")[0])}</bdi></span>
+            <span class="row-main"><bdi>${drawn(it.kind === "choice" ? oneLine(wordsOf(it), 80) : it.head)}</bdi></span>
             <span class="row-end"><${Badge}>${it.state === "answered" ? drawn(it.answer.slice(0, 40)) : it.state}<//> <${When} at=${it.closed_at ?? it.expires_at} /></span>
           <//></li>`,
         )}</ul>`

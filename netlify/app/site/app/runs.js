@@ -3,7 +3,7 @@
 import { html, useState } from "../vendor/ui.js";
 import { get, pathOf, post, touched, useResource } from "./api.js";
 import { Call } from "./entry.js";
-import { Action, Badge, Empty, Loading, Page, Trouble, When } from "./parts.js";
+import { Action, Badge, Empty, Loading, Page, Table, Trouble, When } from "./parts.js";
 import { QuestionCard } from "./question.js";
 import { Link } from "./router.js";
 import { drawn } from "./text.js";
@@ -29,11 +29,20 @@ export function RunsPage() {
   return html`<${Page} title="Runs">
     ${runs.length === 0 ? html`<${Empty}>Nothing has been done yet.<//>` : null}
     <ul class="rows">${runs.map((run) => html`<li key=${run.id}><${Link} to=${`/runs/${run.id}`} class="row">
-      <span class="row-main"><span class="strong">${drawn(run.agent)}</span><span class="help">${KINDS[run.kind] ?? run.kind}, ${counted(run.turn, "reply", "replies")}${run.reason ? `: ${drawn(run.reason)}` : ""}</span></span>
+      <span class="row-main"><span dir="auto"><${Opening} run=${run} /></span><span class="help">${drawn(run.agent)}, ${KINDS[run.kind] ?? run.kind}, ${counted(run.turn, "reply", "replies")}${run.reason ? `: ${drawn(run.reason)}` : ""}</span></span>
       <span class="row-end"><${Badge} kind=${run.state}>${run.state}<//> <span>${dollars(run.cost_dollars)}</span> <${When} at=${run.opened_at} /></span>
     <//></li>`)}</ul>
     ${more ? html`<button onClick=${read}>Show earlier</button>` : null}<${Trouble} problem=${problem} />
   <//>`;
+}
+
+const OPENED = { task: "Task", agent: "Message", job: "Job", reminder: "Reminder", outcome: "Outcome of a question" };
+
+/** What opened a run; where others may have written it, that is said. */
+function Opening({ run }) {
+  if (run.opening === null) return html`<span class="strong">Run ${run.id}</span>`;
+  const { kind, text, outside } = run.opening;
+  return html`${OPENED[kind] ? html`<span class="tag">${OPENED[kind]}</span> ` : null}${outside ? html`<${Badge} kind="outside">from outside<//> ` : null}<bdi class="strong">${drawn(text)}</bdi>`;
 }
 
 /** One run: the account of it, and what led to it, back to what the owner did. */
@@ -45,6 +54,7 @@ export function RunPage({ id }) {
   const { run } = account;
   return html`<${Page} title=${`Run ${run.id}`} back=${back}>
     <${Head} run=${run} />
+    <p><${Link} to=${placeOf(account)}>Read the conversation it ran in<//></p>
     ${run.closed_at === null ? html`<${Action} act=${async () => (await post(`${pathOf("runs", run.id)}/stop`), touched())}>Stop it<//>` : null}
     <h2>What came in</h2>
     <${CameIn} account=${account} />
@@ -54,9 +64,14 @@ export function RunPage({ id }) {
     ${causes.length > 0 || things.length > 0 ? html`<h2>What led to it</h2><${Causes} causes=${causes} things=${things} />` : null}
     ${account.resumptions.length > 0 ? html`<h2>What it lived through</h2><ul class="slots">${account.resumptions.map((it) => html`<li><${When} at=${it.at} />: taken up again after ${counted(it.turn, "reply", "replies")}${it.attempt > 1 ? html`, for the ${it.attempt}. time` : null}</li>`)}</ul>` : null}
     <h2>What it cost</h2>
-    <${Costs} sums=${account.cost} total=${run.cost_dollars} what="for" name=${(sum) => sum.kind} />
+    <${Costs} sums=${account.cost} total=${run} what="for" name=${(sum) => sum.kind} />
     ${causes.length > 0 ? html`<h2>All that followed from the same act</h2><${Costs} sums=${act_cost} what="for" name=${(sum) => sum.kind} />` : null}
   <//>`;
+}
+
+/** Where a run stands in its conversation: one of its own is shown from the end, another where the run replied. */
+function placeOf({ run, said }) {
+  return `/conversations/${run.conversation}${run.kind === "home" && said.length > 0 ? `/${said[0].seq}` : ""}`;
 }
 
 function Head({ run }) {
@@ -82,7 +97,7 @@ function Did({ account: { calls, workers, wrote, made, run } }) {
         </ul>`
       : null}
     ${workers.length > 0 ? html`<h2>Who worked for it</h2><ul class="rows">${workers.map((it) => html`<li key=${it.conversation}><${Maybe} to=${it.worker_run === null ? null : `/runs/${it.worker_run}`}>
-      <span class="row-main">${drawn(workerWords(it))}${it.reason ? html`<span class="help">${drawn(it.reason)}</span>` : null}</span><span class="row-end">${dollars(it.cost_dollars)}</span>
+      <span class="row-main">${drawn(it.agent ?? "worker")}: ${drawn(workerWords(it))}${it.reason ? html`<span class="help">${drawn(it.reason)}</span>` : null}</span><span class="row-end">${dollars(it.cost_dollars)}</span>
     <//></li>`)}</ul>` : null}`;
 }
 
@@ -97,13 +112,24 @@ function Causes({ causes, things }) {
 
 const Maybe = ({ to, children }) => (to === null ? html`<div class="row">${children}</div>` : html`<${Link} to=${to} class="row">${children}<//>`);
 
-/** What requests cost, in a table. */
+/** What requests cost, in a table: what was spent, and apart from it what is set aside, and why that stays. */
 export function Costs({ sums, total, what, name }) {
   if (sums.length === 0) return html`<${Empty}>Nothing yet.<//>`;
-  const numbers = (value) => html`<td class="number">${value.toLocaleString()}</td>`;
-  return html`<div class="scrolls" tabindex="0" role="group" aria-label="Costs"><table>
-    <thead><tr><th>${what}</th><th class="number">cost</th><th class="number">requests</th><th class="number">input</th><th class="number">from the cache</th><th class="number">output</th></tr></thead>
-    <tbody>${sums.map((sum) => html`<tr><td><bdi>${drawn(name(sum))}</bdi></td><td class="number">${dollars(sum.cost_dollars + sum.unsettled_dollars)}</td>${numbers(sum.requests)}${numbers(sum.input_tokens + sum.cache_write_tokens)}${numbers(sum.cache_read_tokens)}${numbers(sum.output_tokens)}</tr>`)}</tbody>
-    ${total === undefined ? null : html`<tfoot><tr><th>together</th><td class="number">${dollars(total)}</td><td colspan="4"></td></tr></tfoot>`}
-  </table></div>`;
+  const columns = ["spent", "set aside", "requests", "input", "from the cache", "output"];
+  const numbers = (values) => values.map((value, n) => html`<td role="cell" class="number" data-of=${columns[n]}>${value}</td>`);
+  const money = (it) => [dollars(it.cost_dollars), it.unsettled_dollars > 0 ? dollars(it.unsettled_dollars) : "–"];
+  const tokens = (sum) => [sum.requests, sum.input_tokens + sum.cache_write_tokens, sum.cache_read_tokens, sum.output_tokens].map((it) => it.toLocaleString());
+  return html`<${Table} label="Costs"
+      head=${html`<th role="columnheader">${what}</th>${columns.map((it) => html`<th role="columnheader" class="number">${it}</th>`)}`}
+      rows=${sums.map((sum) => html`<th role="rowheader" scope="row"><bdi>${drawn(name(sum))}</bdi></th>${numbers([...money(sum), ...tokens(sum)])}`)}
+      foot=${total === undefined || sums.length < 2 ? null : html`<th role="rowheader" scope="row">together</th>${numbers(money(total))}<td role="cell" colspan="4"></td>`} />
+    <${Aside} of=${sums} />`;
+}
+
+/** Why something is set aside, in a line; nothing if nothing is. */
+export function Aside({ of: sums }) {
+  const lost = sums.reduce((sum, it) => sum + it.lost_dollars, 0);
+  const underWay = sums.reduce((sum, it) => sum + it.unsettled_dollars, 0) - lost;
+  if (lost + underWay < 1e-9) return null;
+  return html`<p class="help">${underWay > 1e-9 ? `${dollars(underWay)} is set aside for what is under way: the most that it can cost. What is left of it comes back with the answer. ` : null}${lost > 1e-9 ? `${dollars(lost)} stays set aside for answers that were cut off: they were billed to an end that nobody saw, so the most that they can have cost is counted.` : null}</p>`;
 }

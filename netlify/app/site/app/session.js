@@ -77,9 +77,11 @@ export async function comeBack() {
   const returning = /^#(?:access_token|error|invite_token|confirmation_token|recovery_token)=/.test(location.hash);
   try {
     if (returning) await (await identity()).handleAuthCallback();
-    else if (signedIn()) await (await identity()).getUser(); // which goes on renewing it from now on
   } catch (error) {
     session.set({ state: "identity", problem: error.message });
+  }
+  if (!returning && signedIn()) {
+    await identity().then((it) => it.getUser()).catch(() => {}); // which goes on renewing it; without a network, the next 401 does
   }
   if (returning) history.replaceState(null, "", location.pathname);
 }

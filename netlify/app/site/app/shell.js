@@ -11,8 +11,10 @@ import { PushesPage } from "./pushes.js";
 import { QuestionPage, QuestionsPage } from "./question.js";
 import { ReferencePage } from "./reference.js";
 import { ReminderPage, RemindersPage } from "./reminders.js";
-import { Link, place } from "./router.js";
+import { go, Link, place } from "./router.js";
+import { ReadingPage } from "./reading.js";
 import { RunPage, RunsPage } from "./runs.js";
+import { SearchPage } from "./search.js";
 import { SettingsPage } from "./settings.js";
 import { SpendPage } from "./spend.js";
 import { useStore } from "./store.js";
@@ -38,6 +40,10 @@ function pageOf([first, second, third]) {
       return { title: "Notes", page: third ? html`<${NotePage} key=${third} agent=${second} id=${third} />` : html`<${NotesPage} key=${second} agent=${second ?? MAIN} />` };
     case "runs":
       return { title: "Runs", page: one ? html`<${RunPage} key=${second} id=${second} />` : html`<${RunsPage} />` };
+    case "search":
+      return { title: "Search", page: html`<${SearchPage} />` };
+    case "conversations":
+      return { title: "Transcript", page: html`<${ReadingPage} key=${`${second} ${third}`} id=${second} at=${third} />`, whole: true };
     case "pushes":
       return { title: "On the phone", page: html`<${PushesPage} />` };
     case "spend":
@@ -55,7 +61,7 @@ export function Shell() {
   const parts = useStore(place);
   const [menu, setMenu] = useState(false);
   const main = useRef(null);
-  const { title, chat, page } = pageOf(parts);
+  const { title, chat, page, whole } = pageOf(parts);
   const asked = useResource(openQuestions).data?.questions.length ?? 0;
   const path = parts.join("/");
   useEffect(() => {
@@ -68,9 +74,15 @@ export function Shell() {
     first.current = false;
   }, [path]);
   useEffect(() => {
-    const close = (event) => event.key === "Escape" && setMenu(false);
-    addEventListener("keydown", close);
-    return () => removeEventListener("keydown", close);
+    const press = (event) => {
+      if (event.key === "Escape") setMenu(false);
+      if (event.key === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
+        event.preventDefault();
+        go("/search");
+      }
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
   }, []);
   return html`<div class=${`shell ${menu ? "menu-open" : ""}`}>
     <a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), main.current?.focus())}>To the content</a>
@@ -81,13 +93,14 @@ export function Shell() {
         ${chat ? html`<${ChatHead} key=${chat} agent=${chat} />` : html`<p class="top-title" aria-hidden="true">${title}</p>`}
       </header>
       <${Notices} />
-      <main id="main" ref=${main} tabindex="-1" class=${chat ? "with-chat" : ""}>${chat ? html`<${Chat} key=${chat} agent=${chat} />` : page}</main>
+      <main id="main" ref=${main} tabindex="-1" class=${chat || whole ? "with-chat" : ""}>${chat ? html`<${Chat} key=${chat} agent=${chat} />` : page}</main>
     </div>
     ${menu ? html`<div class="veil" onClick=${() => setMenu(false)}></div>` : null}
   </div>`;
 }
 
 const PLACES = [
+  ["/search", "Search", "search"],
   ["/questions", "Questions", "ask"],
   ["/reminders", "Reminders", "bell"],
   ["/jobs", "Jobs", "clock"],
@@ -127,13 +140,26 @@ function Dot() {
   return questions.data?.questions.length ? html`<span class="dot" aria-hidden="true"></span>` : null;
 }
 
+/** A server that was lost is looked for so often. */
+const LOOK_MS = 5_000;
+const look = () => get("/status").catch(() => {});
+
 /** What holds for the whole app. */
 function Notices() {
   const there = useStore(reached);
   const newer = useStore(updated);
   const status = useResource("/status");
+  useEffect(() => {
+    if (there) return undefined;
+    const timer = setInterval(look, LOOK_MS);
+    addEventListener("online", look);
+    return () => {
+      clearInterval(timer);
+      removeEventListener("online", look);
+    };
+  }, [there]);
   return html`
-    ${there ? null : html`<p class="notice offline" role="status">${navigator.onLine ? "dreamwalker can’t be reached just now." : "You are offline."} What you send is kept and goes out as soon as it can. <button class="plain-button" onClick=${() => get("/status").catch(() => {})}>Try now</button></p>`}
+    ${there ? null : html`<p class="notice offline" role="status">${navigator.onLine ? "dreamwalker can’t be reached just now." : "You are offline."} What you write is kept, and sent when it is back. <button class="plain-button" onClick=${look}>Try now</button></p>`}
     ${newer ? html`<p class="notice" role="status">There is a newer version of this app. <button class="plain-button" onClick=${newer}>Use it</button></p>` : null}
     ${status.data?.practice ? html`<p class="notice practice">The practice model answers: rules, not an AI.</p>` : null}`;
 }

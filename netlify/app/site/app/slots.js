@@ -3,6 +3,7 @@
 import { html } from "../vendor/ui.js";
 import { Markdown } from "./markdown.js";
 import { Badge, Empty, When } from "./parts.js";
+import { Link } from "./router.js";
 import { drawn, known } from "./text.js";
 import { counted, lateness } from "./words.js";
 
@@ -19,6 +20,7 @@ export function Past({ slots, more, pushes = [] }) {
       <span><${When} at=${slot.at} /> <${Badge} kind=${slot.fate}>${fateOf(slot)}<//> ${delivery(slot, pushes)}</span>
       ${slot.why ? html`<span class="help">${drawn(slot.why)}</span>` : null}
       ${slot.report ? html`<details><summary>Report</summary><${Markdown} text=${slot.report} /></details>` : null}
+      ${slot.conversation ? html`<span class="help"><${Link} to=${`/conversations/${slot.conversation}`}>What its run did<//></span>` : null}
     </li>`)}</ol>${more ? html`<p class="help">There is an older part.</p>` : null}`;
 }
 

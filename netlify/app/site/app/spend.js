@@ -1,9 +1,9 @@
-/** Money. One rule: what is reserved counts as used, so what is shown is never under the bill. */
+/** Money. One rule: what is set aside counts as used, so nothing is ever under the bill; but it is told apart. */
 
 import { html, useState } from "../vendor/ui.js";
 import { post, useResource } from "./api.js";
 import { Field, Form, Loading, Page } from "./parts.js";
-import { Costs } from "./runs.js";
+import { Aside, Costs } from "./runs.js";
 import { dollars } from "./words.js";
 
 export function SpendPage() {
@@ -29,8 +29,9 @@ function Meter({ name, period }) {
   };
   return html`<section class=${`card meter ${reached ? "reached" : ""}`} aria-label=${name}>
     <h2>${name}</h2>
-    <p class="amount"><strong>${dollars(period.used_dollars)}</strong> of ${dollars(period.limit_dollars)}</p>
+    <p class="amount"><strong>${dollars(period.spent_dollars)}</strong> spent of ${dollars(period.limit_dollars)}${period.unsettled_dollars > 0 ? html`, and ${dollars(period.unsettled_dollars)} set aside` : null}</p>
     <meter min="0" max="1" high="0.8" value=${share} aria-label=${`Used ${name.toLowerCase()}`}></meter>
+    <${Aside} of=${[period]} />
     <${Form} submit=${submit} send="Raise" label=${`Raise the limit: ${name}`} class="inline">
       <${Field} label="Raise it to, in dollars"><input name="amount" type="number" inputmode="decimal" min="0" step="any" required defaultValue=${Math.ceil(period.limit_dollars * 2)} /><//>
     <//>

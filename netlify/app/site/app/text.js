@@ -71,12 +71,3 @@ export function pieces(text) {
   if (at < text.length) made.push({ text: text.slice(at), address: false });
   return made;
 }
-
-const FRAME = /^⟦[^⟧\n]*⟧$|^\[[^\]\n]*\]$/gm;
-
-/** A text from outside without the lines that tell a model how to take it: what it is, where from, and its words. */
-export function unframed(text) {
-  const what = /⟦([^.⟧]*)/.exec(text)?.[1] ?? "";
-  const origin = /⟦It names its origin as "(.*)"\.⟧/.exec(text)?.[1] ?? "";
-  return { what, origin, words: text.replace(FRAME, "").trim() };
-}
