@@ -2,21 +2,16 @@
 
 import statistics
 import time
-from datetime import UTC, datetime, timedelta
 
 import pytest
-import trio
 from playwright.sync_api import Page, expect
 
-from storage.conversations import add
-from storage.operation import Commit
-from storage.records import Entry
-from storage.text import dumps
 from tests.app.browser import Chromium, window
+from tests.app.filling import fill
 from tests.app.relay import relay
 from tests.messages_api import say
 from tests.messages_api.replies import Gate
-from tests.world import World, world
+from tests.world import world
 
 pytestmark = pytest.mark.extra
 
@@ -93,7 +88,7 @@ async def test_a_conversation_that_went_on_without_us_is_opened_anew(database_ur
         await win.see("Hello!")
         await wire.leave()
         await win.do(lambda page: page.locator(".presence.lost").wait_for())
-        await _fill(w, 900, start_seq=3)
+        await fill(w, 900, start_seq=3)
         wire.there = True
         await win.see("entry 902")
         behind = [address for address in win.asked if "behind=" in address]
@@ -111,7 +106,7 @@ async def test_without_the_server_the_app_opens_says_so_and_sends_later_what_is_
             await win.do(lambda page: page.wait_for_function("() => navigator.serviceWorker.controller"))
             await wire.leave()
             await win.go("/reminders")
-            await win.see("dreamwalker can’t be reached just now. What you send is kept")
+            await win.see("dreamwalker can’t be reached just now. What you write is kept")
             await win.picture("offline")
             await win.go("/")
             await win.send("Are you there?")
@@ -120,7 +115,7 @@ async def test_without_the_server_the_app_opens_says_so_and_sends_later_what_is_
             await win.see("not sent yet")
             wire.there = True
             await win.see("I am back.")
-            await win.gone("What you send is kept")
+            await win.gone("What you write is kept")
             sent = (await w.get("/api/agents/dreamwalker/entries"))["entries"]
             assert [it["text"] for it in sent] == ["Are you there?", "I am back."]
 
@@ -129,7 +124,7 @@ async def test_five_thousand_entries_open_within_a_second_and_only_what_is_near_
     database_url: str, chromium: Chromium
 ) -> None:
     async with world(database_url) as w:
-        await _fill(w, 5_000)
+        await fill(w, 5_000)
         async with window(chromium, w, path=None) as win:
             await win.go("/reminders")  # what a browser keeps of the app is there; a conversation is not
             await win.see("No reminder is set.")
@@ -159,7 +154,7 @@ def _scroll_up(page: Page) -> None:
 async def test_whoever_reads_further_up_stays_there_while_the_end_grows(database_url: str, chromium: Chromium) -> None:
     gate = Gate()
     async with world(database_url, say("A new line.\n\n" * 5, gate, "And another.\n\n" * 30)) as w:
-        await _fill(w, 100)
+        await fill(w, 100)
         async with window(chromium, w) as win:
             await win.see("entry 100")
             await win.do(lambda page: page.evaluate("document.querySelector('.transcript').scrollTop = -900"))
@@ -183,35 +178,3 @@ def _place(page: Page) -> float:
     """Where an entry stands on the screen."""
     place: float = page.get_by_text("entry 90", exact=True).evaluate("(it) => it.getBoundingClientRect().top")
     return place
-
-
-async def _fill(w: World, count: int, *, start_seq: int = 1) -> None:
-    """Write entries as if they had been said, by turns."""
-    house = await w.system.open()
-    home, start = house.homes["dreamwalker"], datetime(2026, 1, 1, tzinfo=UTC)
-    for first in range(0, count, 100):
-        writes = []
-        for seq in range(start_seq + first, start_seq + min(first + 100, count)):
-            owner = seq % 2 == 1
-            blocks = [{"type": "text", "text": f"entry {seq}"}]
-            writes.append(
-                add(
-                    Entry(
-                        conversation=home,
-                        seq=seq,
-                        run=None,
-                        turn=None,
-                        kind="message" if owner else "reply",
-                        source="owner" if owner else "model",
-                        shown=dumps([{"type": "text", "text": "[2026-01-01]"}, *blocks] if owner else blocks),
-                        label=0,
-                        message=None,
-                        covers_to=None,
-                        cut=None,
-                        at=start + timedelta(minutes=seq * 30),
-                        no=0,
-                    )
-                )
-            )
-        await house.store.ask(Commit(tuple(writes)))
-        await trio.lowlevel.checkpoint()

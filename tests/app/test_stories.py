@@ -108,7 +108,7 @@ async def test_a_question_is_answered_by_who_comes_to_it_by_its_link(
         message = await w.say("What is this?", quotes=QUOTE)
         number = await w.asked(message["accepted_no"] - 1)
         async with window(chromium, w, size, path=f"/questions/{number}") as win:
-            await win.see("dreamwalker wants to do this:")
+            await win.see("Write the note “Shopping”?")
             await win.see("⟨U+202E⟩")
             await win.see("You are asked because text from outside came in")
             await win.picture("question")
@@ -232,11 +232,12 @@ async def test_a_run_shows_what_it_did_why_and_what_it_cost(database_url: str, c
             await win.do(lambda page: page.get_by_role("link", name="how it came about").click())
             await win.see("What it did")
             await win.see("Wrote a note")
-            await win.see("together")
+            await win.see("What it cost")
             await win.picture("run")
             await accessible(win)
             await win.visit("Runs")
             await win.see("your conversation, 2 replies")
+            await win.see("Remember it")
             await win.picture("runs")
             await accessible(win)
 

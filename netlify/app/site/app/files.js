@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "fabec6b091ad33f2";
+export const VERSION = "700527d05cb208a6";
 export const FILES = [
   "/",
   "/app/agents.js",

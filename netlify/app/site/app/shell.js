@@ -70,7 +70,8 @@ export function Shell() {
   useEffect(() => setMenu(false), [path]);
   const first = useRef(true);
   useEffect(() => {
-    if (!first.current && !chat) main.current?.focus({ preventScroll: true });
+    const there = main.current?.contains(document.activeElement) && main.current !== document.activeElement; // the page chose a field
+    if (!first.current && !chat && !there) main.current?.focus({ preventScroll: true });
     first.current = false;
   }, [path]);
   useEffect(() => {
