@@ -1,5 +1,7 @@
 """What the owner writes: quotes apart from his own words, whatever the network does, and notes that he takes away."""
 
+from datetime import datetime, timedelta
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -63,7 +65,7 @@ async def test_what_others_wrote_is_quoted_apart_and_a_large_paste_offers_to_be_
         gate.open()
         entries = (await w.get("/api/agents/dreamwalker/entries"))["entries"]
         assert [(it["source"], it["label"] > 0) for it in entries[:2]] == [("outside", True), ("owner", False)]
-        assert entries[0]["origin"] == "a letter" and entries[0]["text"] == LETTER.strip()
+        assert entries[0]["origin"] == "a letter" and entries[0]["text"] == LETTER
 
 
 async def test_without_a_network_the_frame_stands_says_so_once_and_what_is_typed_is_sent_once(
@@ -94,7 +96,6 @@ async def test_without_a_network_the_frame_stands_says_so_once_and_what_is_typed
             await win.see("not sent yet")
             await win.do(lambda page: page.context.set_offline(False))
             wire.there = True
-            await win.do(_send_now)
             await win.see("I am back.")
             await win.see("Good morning.")
             await win.gone("You are offline.")
@@ -102,11 +103,23 @@ async def test_without_a_network_the_frame_stands_says_so_once_and_what_is_typed
             assert [it["text"] for it in sent] == ["Hello", "Good morning.", "Are you there?", "I am back."]
 
 
-def _send_now(page: Page) -> None:
-    """Press it, unless it went out by itself meanwhile."""
-    button = page.get_by_role("button", name="send now")
-    if button.count():
-        button.click(timeout=1_000, no_wait_after=True) if button.is_visible() else None
+async def test_what_was_not_sent_can_be_sent_by_hand(database_url: str, chromium: Chromium) -> None:
+    """Time stands still, so that nothing goes out by itself."""
+    async with world(database_url, say("I am back.")) as w, relay(w) as wire:
+        async with window(chromium, w, url=wire.url, path=None) as win:
+            await win.do(lambda page: page.clock.install())
+            await win.go("/")
+            await win.see("Hello.")
+            await win.do(lambda page: page.clock.pause_at(datetime.now() + timedelta(hours=1)))
+            await wire.leave()
+            await win.send("Are you there?")
+            await win.see("not sent yet")
+            wire.there = True
+            await win.press("send now")
+            await win.do(lambda page: expect(page.get_by_role("button", name="send now")).to_have_count(0))
+            await w.settled()
+            sent = (await w.get("/api/agents/dreamwalker/entries"))["entries"]
+            assert [it["text"] for it in sent] == ["Are you there?", "I am back."]
 
 
 async def test_a_note_is_removed_without_a_dialog_and_the_removal_can_be_undone(

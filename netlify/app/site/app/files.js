@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "700527d05cb208a6";
+export const VERSION = "624e852854d5bcad";
 export const FILES = [
   "/",
   "/app/agents.js",

@@ -15,7 +15,7 @@ const PAUSE_MS = 120;
 const BEFORE_CHARACTERS = 40;
 const SHOWN_CHARACTERS = 220;
 
-/** What was looked for last, and found: whoever comes back from a place finds it as he left it. */
+/** What was found last, and by which words. The words stay with this page of the browser's history, and in no address. */
 const last = new Store({ query: "", found: null });
 
 export function SearchPage() {
@@ -23,7 +23,11 @@ export function SearchPage() {
   const [problem, setProblem] = useState(null);
   const field = useRef(null);
   const asking = useRef(null);
-  useEffect(() => field.current.focus(), []);
+  useEffect(() => {
+    field.current.focus();
+    const words = history.state?.search ?? "";
+    if (words !== query) type(words);
+  }, []);
   const ask = async (words, before) => {
     asking.current?.abort();
     asking.current = new AbortController();
@@ -40,6 +44,7 @@ export function SearchPage() {
     }
   };
   const type = (words) => {
+    history.replaceState({ search: words }, "");
     last.set({ query: words, found: /[\p{L}\p{N}]/u.test(words) ? found : null });
     if (/[\p{L}\p{N}]/u.test(words)) ask(words);
     else asking.current?.abort();
