@@ -305,3 +305,28 @@ async def test_who_is_too_far_behind_is_told_to_read_a_page_if_he_asks_for_it(da
         assert refused["error"]["code"] == "behind"
         async with w.client.stream("GET", path, params={"from": 0, "behind": count}) as response:
             assert response.status_code == 200
+
+
+async def test_that_a_conversation_is_being_summed_up_is_told_once_to_each_and_that_it_is_over(
+    database_url: str,
+) -> None:
+    gate = Gate()
+    script = (say("Long. " * 400), answer(text("It was ", gate, "long.")), say("Here I am."))
+    async with world(database_url, *script, compact_at_tokens=400, recent_tokens=10) as w:
+        await w.say("Tell me all")
+        await w.settled()
+        async with w.stream() as first:
+            sent = await w.say("And now?")
+            await gate.reached.wait()
+            begun = (await first.of("summing")).data
+            async with w.stream(sent["accepted_no"]) as late:
+                assert (await late.of("summing")).data == begun == {"run": begun["run"], "over": False}
+                gate.open()
+                for events in (first, late):
+                    seen = await events.until_settled()
+                    assert [event.data for event in seen if event.name == "summing"] == [begun | {"over": True}]
+                    assert all("It was" not in event.data["text"] for event in seen if event.name == "text")
+                    entries = [entry for event in seen for entry in event.data.get("entries", ())]
+                    assert "summary" in [entry["kind"] for entry in entries]
+        async with w.stream(sent["accepted_no"]) as later:
+            assert not [event for event in await later.until_settled() if event.name == "summing"]

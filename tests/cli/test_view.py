@@ -220,6 +220,18 @@ def test_what_is_going_on_is_said_only_when_it_cannot_be_seen() -> None:
     assert status_of(talk.view) is None
 
 
+def test_that_the_conversation_is_summed_up_is_said_until_it_is_or_nobody_knows() -> None:
+    talk = Talk()
+    talk.change(runs=[run("open")])
+    talk.view.summing({"run": 1, "over": False})
+    assert status_of(talk.view) == "summing up what was said so far …"
+    talk.view.summing({"run": 1, "over": True})
+    assert status_of(talk.view) == "thinking …"
+    talk.view.summing({"run": 1, "over": False})
+    talk.view.lost()
+    assert status_of(talk.view) == "thinking …"
+
+
 @given(st.text(max_size=60), st.data())
 def test_however_text_is_lost_and_begun_anew_it_is_shown_once(text: str, data: st.DataObject) -> None:
     """The server restarts at any place, the same words come again in other pieces, and then the entry."""

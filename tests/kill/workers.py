@@ -102,16 +102,16 @@ async def _violations(server: Server, client: httpx2.AsyncClient) -> list[str]:
     made = outcomes = 0
     page = (await server.request(client, "GET", "/api/agents/dreamwalker/entries?limit=200")).json()
     assert not page["more"], "more entries than this can count"
-    brought = [entry["text"] for entry in page["entries"] if entry["source"] == "outside"]
+    brought = [entry["origin"] for entry in page["entries"] if entry["source"] == "outside"]
     for run in (run for run in runs if run["kind"] == "home"):
         whole = (await server.request(client, "GET", f"/api/runs/{run['id']}")).json()
         for call in whole["calls"]:
             key = f"call:{call['run']}.{call['turn']}.{call['position']}"
             mine = [w for w in whole["workers"] if (w["turn"], w["position"]) == (call["turn"], call["position"])]
-            if call["result"].startswith(("Nothing was done", "Not delegated", "Still open: the owner has not")):
+            if call["result"].startswith(("Nothing was done", "Not delegated", "Still open: you have not")):
                 continue  # the owner was asked about it, or twelve had come of one message
             made, outcomes = made + 1, outcomes + len(mine)
-            messages = sum(f'"{key}"' in text for text in brought)
+            messages = brought.count(key)
             if len(mine) != 1 or not mine[0]["over"]:
                 found.append(f"{key} has {len(mine)} workers, over: {[w['over'] for w in mine]}")
             if messages != (call["state"] == "detached"):

@@ -67,7 +67,8 @@ async def test_sigterm_in_the_middle_of_twenty_runs_ends_it_in_time_and_the_next
                 async with second.stream() as events:
                     while len(reports) < JOBS or not answered:
                         change = (await events.of("change")).data
-                        reports.update(entry["text"] for entry in change["entries"] if entry["source"] == "outside")
+                        came = [entry for entry in change["entries"] if entry["source"] == "outside"]
+                        reports.update(f"{entry['origin']}: {entry['text']}" for entry in came)
                         answered = answered or any(run["state"] == "done" for run in change["runs"])
                 runs = await second.runs()
                 assert [run["state"] for run in runs] == ["done"] * (JOBS + 1)

@@ -85,8 +85,8 @@ export function Composer({ conversation, sent }) {
   const working = conversation.run !== null;
   return html`<div class="composer">
     <${Trouble} problem=${problem} />
-    ${quotes.map((it, n) => html`<${Quote} key=${n} name=${`Quote ${n + 1}`} quote=${it} fresh=${it.text === ""}
-      change=${(changed) => setQuotes(quotes.with(n, { ...it, ...changed }))} drop=${() => (setQuotes(quotes.toSpliced(n, 1)), field.current.focus())} />`)}
+    ${quotes.length === 0 ? null : html`<div class="quotes">${quotes.map((it, n) => html`<${Quote} key=${n} name=${`Quote ${n + 1}`} first=${n === 0} quote=${it} fresh=${it.text === ""}
+      change=${(changed) => setQuotes(quotes.with(n, { ...it, ...changed }))} drop=${() => (setQuotes(quotes.toSpliced(n, 1)), field.current.focus())} />`)}</div>`}
     ${pasted && text.includes(pasted) ? html`<p class="composer-hint" role="status">Did others write what you pasted? Then your agent should not take it for yours. <button type="button" class="plain-button" onClick=${() => quote(pasted)}>Make it a quote</button></p>` : null}
     <div class="composer-row">
       <button type="button" class="round quote" disabled=${quotes.length >= QUOTES_MAX} onClick=${() => quote()} aria-label="Quote what others wrote" title="Quote what others wrote"><${Icon} name="quote" /></button>
@@ -102,15 +102,15 @@ export function Composer({ conversation, sent }) {
 }
 
 /** Something that others wrote, to go with the message: the agent is told that it is not the owner's. */
-function Quote({ quote, name, fresh, change, drop }) {
+function Quote({ quote, name, first, fresh, change, drop }) {
   const field = useRef(null);
   const wasFresh = useRef(fresh);
   useEffect(() => {
     if (wasFresh.current) field.current?.querySelector("textarea").focus();
   }, []);
   return html`<section class="card quote-card" aria-label=${name} ref=${field}>
-    <${Field} label="What others wrote" help="Your agent reports what it says and takes no orders from it.">
-      <textarea rows="3" dir="auto" value=${quote.text} placeholder="Paste it here" onInput=${(event) => change({ text: event.currentTarget.value })}></textarea><//>
+    <${Field} label="What others wrote" help=${first ? "Your agent reports what it says and takes no orders from it." : undefined}>
+      <textarea rows="2" dir="auto" value=${quote.text} placeholder="Paste it here" onInput=${(event) => change({ text: event.currentTarget.value })}></textarea><//>
     <div class="quote-end">
       <${Field} label="From"><input value=${quote.from} maxlength="500" placeholder="a mail from Anna" onInput=${(event) => change({ from: event.currentTarget.value })} /><//>
       <button type="button" class="plain-button" onClick=${drop}>Remove the quote</button>

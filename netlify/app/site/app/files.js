@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "624e852854d5bcad";
+export const VERSION = "06cf102de2b3e69c";
 export const FILES = [
   "/",
   "/app/agents.js",
