@@ -26,7 +26,7 @@ from storage.text import dumps, loads
 from tools.netlify import NETLIFY
 
 MAIN_AGENT = "dreamwalker"
-MAIN_JOB = "the owner's personal agent, who remembers for him, reminds him and gets things done."
+MAIN_JOB = "the personal agent, who remembers, reminds and gets things done."
 
 GRANTS = (NETLIFY,)
 """Everything that an agent can be granted, by name."""

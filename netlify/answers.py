@@ -30,7 +30,7 @@ class BadId(NetlifyError):
     """That can't be an id of such a thing."""
 
 
-FOREIGN = "Netlify's answer held something that does not belong to the owner's team, so nothing of it is shown."
+FOREIGN = "Netlify's answer held something that does not belong to the team, so nothing of it is shown."
 STRANGE = "What answered was not Netlify's API: it sent something else than JSON of the kind that was asked for."
 
 

@@ -50,15 +50,15 @@ PAGE = 100
 PAGES = 10
 """Pages that are asked for; what follows is said to be there."""
 _REFUSALS = {
-    401: "Netlify does not accept the token (401). The owner has to correct DREAMWALKER_NETLIFY_TOKEN.",
+    401: "Netlify does not accept the token (401): DREAMWALKER_NETLIFY_TOKEN has to be corrected.",
     403: "Netlify does not let the token see this (403).",
     404: "Netlify knows no such thing (404).",
     422: "Netlify does not take the question as it is (422).",
     429: "Netlify has had enough of us for now (429). Ask again in some minutes.",
 }
 NOT_ONE_TEAM = (
-    "The token acts on another team than the owner's alone, so nothing was asked. The owner needs a token of a Netlify "
-    "user who belongs to this one team only."
+    "The token acts on another team than the one that it is for, so nothing was asked. It has to be the token of a "
+    "Netlify user who belongs to this one team only."
 )
 _REDIRECT = "What answered pointed elsewhere, and is not followed."
 _TOO_LONG = "Netlify's answer was too long to be read."

@@ -41,6 +41,8 @@ _BEGINNINGS = tuple(
          r"You did not answer question \1 in time, which means no."),
         (r"Nothing was done: the owner is being asked about this very act already \(question (\d+)\).*",
          r"Nothing was done: you are being asked about this very act already (question \1)."),
+        (r"Not sent: this has gone from agent to agent (\d+) times since the owner asked for it(.*)\. Answer with .*",
+         r"Not sent: this has gone from agent to agent \1 times since you asked for it\2."),
         (re.escape(questions.CHANGED), _SENTENCES[questions.CHANGED]),
     )
 )  # fmt: skip

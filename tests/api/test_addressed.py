@@ -7,7 +7,7 @@ from dreamwalker.api.addressed import read_entry, read_result
 from storage.text import dumps
 from tests.messages_api import answer, say, use
 from tests.world import world
-from tools import answers, questions
+from tools import answers, messages, questions
 from tools.outside import Source, outside, source_of, told
 from tools.redact import Redactor
 
@@ -25,6 +25,7 @@ HOUSE = (
     questions.TOO_MANY,
     questions.CHANGED,
     questions.same(7),
+    messages.too_far(3),
 )
 
 
