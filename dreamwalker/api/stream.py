@@ -105,12 +105,12 @@ class Feed:
         with self._live.watch(self._conversation) as watch:
             self._last_seq = await self._store.ask(LastSeq(self._conversation))
             while (end := self._over()) is None:
-                if watch.rows_changed:
+                if self._greeted and (summing := self._summing()) is not None:
+                    await self._emit(event("summing", summing))
+                elif watch.rows_changed:
                     await self._show_rows(watch)
                 elif (text := self._text()) is not None:  # no commit has gone by that was not shown
                     await self._emit(event("text", text))
-                elif (summing := self._summing()) is not None:
-                    await self._emit(event("summing", summing))
                 else:
                     await self._wait(watch, heartbeat)
             await self._emit(event("end", end))
