@@ -10,7 +10,7 @@ from .command import Chosen
 from .options import DefaultGroup, json_option
 from .reach import find
 from .telling import asked
-from .terminal import Json, clock_time, number_in, say, sendable, show_json, table, when
+from .terminal import Json, clock_time, number_in, one_line, say, sendable, show_json, table, when
 
 
 @click.group(
@@ -42,7 +42,7 @@ def list_questions(chosen: Chosen, agent: str | None, past_too: bool, limit: int
     if as_json:
         show_json(answer)
     elif past_too:
-        rows = [(str(q["id"]), when(q["asked_at"]), q["agent"], q["tool"], decision(q)) for q in answer["questions"]]
+        rows = [(str(q["id"]), when(q["asked_at"]), q["agent"], about(q), decision(q)) for q in answer["questions"]]
         say(table([("QUESTION", "ASKED", "AGENT", "ABOUT", "DECIDED"), *rows]) if rows else "Nothing was ever asked.")
     else:
         say(all_open(api, agent))
@@ -132,6 +132,12 @@ def all_open(api: Api, agent: str | None) -> str:
     """Every open question, whole."""
     found = api.get("/questions", agent=agent)["questions"]
     return "\n\n".join(asked(question) for question in reversed(found)) or "Nothing waits for your decision."
+
+
+def about(question: Json) -> str:
+    """What a question is about, in the owner's words and a line."""
+    words = question["head"] if question["kind"] == "act" else question["act"].split("\n")[0].removeprefix("│ ")
+    return one_line(words, 72)
 
 
 def decision(question: Json) -> str:

@@ -8,7 +8,7 @@ import click
 from .calls import summary, working
 from .command import Chosen
 from .options import DefaultGroup, json_option
-from .questions import decision
+from .questions import about, decision
 from .reach import find
 from .spend import set_aside
 from .terminal import Json, dollars, one_line, say, show_json, table, when
@@ -72,7 +72,7 @@ def show(chosen: Chosen, number: int, as_json: bool) -> None:
         if worker := workers.get((call["turn"], call["position"])):
             say(f"      {_worker(worker)}")
     for question in answer["questions"]:
-        say(f"  ? question {question['id']}, {when(question['asked_at'])}: {question['tool']}, {decision(question)}")
+        say(f"  ? question {question['id']}, {when(question['asked_at'])}: {about(question)} {decision(question)}")
     for cost in answer["cost"]:
         say(f"  {dollars(cost['cost_dollars'])} for {cost['kind']}, requests: {cost['requests']}{set_aside(cost)}")
 

@@ -9,7 +9,7 @@ from .calls import summary, working
 from .client import quoted
 from .command import Chosen
 from .options import DefaultGroup, json_option
-from .questions import decision
+from .questions import about, decision
 from .reach import find
 from .spend import set_aside
 from .terminal import Json, dollars, one_line, say, show_json, when
@@ -84,10 +84,8 @@ def _account(account: Json) -> list[str]:
     for asked in account["asked"]:
         question, by = asked["question"], asked["answered_by"]
         where = f", by {by}" if by else ""
-        lines.append(
-            f"  ? question {question['id']}, {when(question['asked_at'])}, about {question['tool']}: "
-            f"{decision(question)}{where}"
-        )
+        asked_at, decided = when(question["asked_at"]), f"{decision(question)}{where}"
+        lines.append(f"  ? question {question['id']}, {asked_at}: {about(question)} {decided}")
     for note in account["wrote"]:
         lines.append(f"  + version {note['version']} of note {note['note']} “{one_line(note['title'], 60)}”")
     for thing in account["made"]:

@@ -130,6 +130,11 @@ async def test_nothing_that_is_shown_reaches_out_or_runs(database_url: str, witn
                 await win.go(path)
                 await win.do(lambda page: page.locator("h1").first.wait_for())
                 await look(win)
+            await win.go("/search")
+            for words in ("heading", "img src", "outside example", "<img"):
+                await win.do(lambda page, words=words: page.get_by_role("searchbox").fill(words))
+                await win.do(lambda page: page.locator("a.row mark").first.wait_for())
+                await look(win)
         await chromium.do(lambda: _reach_out(chromium))
         chromium.close()
         assert {name for name in _names(log) if "example" in name} == {"control.example"}
@@ -154,6 +159,8 @@ async def _each(w: World) -> list[str]:
     return [
         *(f"/{kind}/{it['id']}" for kind, found in things.items() for it in found),
         *(f"/notes/dreamwalker/{note['id']}" for note in notes),
+        *{f"/conversations/{run['conversation']}" for run in things["runs"]},
+        f"/conversations/{things['runs'][-1]['conversation']}/1",
     ]
 
 

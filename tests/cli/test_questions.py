@@ -89,7 +89,7 @@ def test_a_no_is_said_and_a_yes_after_it_is_told_so(scripted: Machine, model: Sc
     assert scripted.call("notes", "Mallory").stdout == "No note holds all of: Mallory\n"
     run = str(json.loads(scripted.call("runs", "--json").stdout)["runs"][0]["id"])
     assert f"? question {number}," in scripted.call("runs", "show", run).stdout
-    assert "write_note, you said no, " in scripted.call("runs", "show", run).stdout
+    assert "Write the note “Mallory”? you said no, " in scripted.call("runs", "show", run).stdout
     assert number in scripted.call("questions", "--all").stdout
 
 

@@ -30,7 +30,7 @@ export function RunsPage() {
     ${runs.length === 0 ? html`<${Empty}>Nothing has been done yet.<//>` : null}
     <ul class="rows">${runs.map((run) => html`<li key=${run.id}><${Link} to=${`/runs/${run.id}`} class="row">
       <span class="row-main"><span dir="auto"><${Opening} run=${run} /></span><span class="help">${drawn(run.agent)}, ${KINDS[run.kind] ?? run.kind}, ${counted(run.turn, "reply", "replies")}${run.reason ? `: ${drawn(run.reason)}` : ""}</span></span>
-      <span class="row-end"><${Badge} kind=${run.state}>${run.state}<//> <span>${dollars(run.cost_dollars)}</span> <${When} at=${run.opened_at} /></span>
+      <span class="row-end"><${Badge} kind=${run.state}>${run.state}<//> <span>${dollars(run.cost_dollars)}${run.unsettled_dollars > 0 ? ` + ${dollars(run.unsettled_dollars)} set aside` : ""}</span> <${When} at=${run.opened_at} /></span>
     <//></li>`)}</ul>
     ${more ? html`<button onClick=${read}>Show earlier</button>` : null}<${Trouble} problem=${problem} />
   <//>`;
