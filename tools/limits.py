@@ -272,6 +272,8 @@ class Fixed:
     """Rows of a kind in one change; more come in the next one."""
     at_characters: int = 200
     """How much is shown of what a worker is at."""
+    hit_characters: int = 400
+    """How much is shown of what a search found."""
     opening_characters: int = 160
     """How much is shown of what opened a run: a line."""
     connections: int = 500

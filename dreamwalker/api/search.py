@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from storage import search
+from tools.limits import FIXED
+from tools.outside import cut
 
 from . import notes, views
 from .addressed import read_entry
@@ -27,7 +29,10 @@ class SearchQuery(Given, frozen=True):
 
 
 class Hit(Shown, frozen=True):
-    """An entry that was found. `kind` is that of its conversation; for the rest see Entry."""
+    """An entry that was found: `text` is the part of it around the first of the words, with … where it goes on.
+
+    `kind` is that of its conversation; for the rest see Entry.
+    """
 
     agent: str
     conversation: int
@@ -69,13 +74,13 @@ async def find(asked: Asked[Nothing, SearchQuery, Nothing]) -> Found:
     found = search.SearchNotes(query=query, limit=limit, agent=given.agent)
     there = await house.store.ask(found) if given.before is None else ()
     return Found(
-        entries=tuple(_hit(entry) for entry in entries),
+        entries=tuple(_hit(entry, query) for entry in entries),
         notes=tuple(FoundNote(agent=note.agent, note=notes.Note.of(note)) for note in there),
         more=len(entries) == limit,
     )
 
 
-def _hit(entry: search.Found) -> Hit:
+def _hit(entry: search.Found, query: search.Query) -> Hit:
     said = read_entry(entry.shown, "reply" if entry.source == "model" else "message", entry.source)
     return Hit(
         agent=entry.agent,
@@ -85,11 +90,24 @@ def _hit(entry: search.Found) -> Hit:
         source=entry.source,  # type: ignore[arg-type]
         what=said.what,
         origin=said.origin,
-        text=said.text,
+        text=around(said.text, [pattern.strip("%") for pattern in query.patterns]),
         label=entry.label,
         at=entry.at,
         no=entry.no,
     )
+
+
+def around(text: str, words: list[str]) -> str:
+    """The part of a text where the first of the words stands: whole, if it is short."""
+    if len(text) <= FIXED.hit_characters:
+        return text
+    lower = text.lower()
+    places = [place for word in words if (place := lower.find(word.lower())) >= 0]
+    start = max(min(places, default=0) - FIXED.hit_characters // 4, 0)
+    if start:
+        start = next((at + 1 for at in range(start, start + 40) if text[at].isspace()), start)
+    part, more = cut(text[start:], FIXED.hit_characters)
+    return f"{'…' if start else ''}{part}{'…' if more else ''}"
 
 
 ENDPOINTS = (

@@ -1,5 +1,6 @@
 """Searching by the API and the tools: the owner finds all there is, an agent what it may know."""
 
+from dreamwalker.api.search import around
 from tests.messages_api import answer, say, use
 from tests.world import world
 
@@ -32,3 +33,12 @@ async def test_the_agent_finds_what_was_said_before_a_fresh_start(database_url: 
         await w.settled(runs=2)
         shown = w.api.asked[-1]["messages"][-1]["content"][0]["content"]
         assert "the owner: " in shown[0]["text"] and "Anna likes tulips best" in shown[0]["text"]
+
+
+def test_a_long_text_is_shown_around_the_first_of_the_words() -> None:
+    long = " ".join(f"word{number}" for number in range(500)) + " Tulips " + "x" * 900
+    part = around(long, ["unicorn", "tulip"])
+    assert part.startswith("…word") and "word499 Tulips xxx" in part and part.endswith("x…")
+    assert len(part) == 402
+    assert around(long, ["word0"]).startswith("word0 word1") and around(long, ["none"]).startswith("word0 ")
+    assert around("short " * 10, ["none"]) == "short " * 10
