@@ -13,11 +13,13 @@ from typing import Any, Protocol
 import attrs
 import trio
 
-from storage.answers import Judged
+from storage.answers import Judged, Target
 from storage.records import Agent, Call, Entry, Question, Run
 from storage.text import dumps, loads
+from storage.things import FindThing
 from tools import taint
 from tools.contract import Tool, ToolContext, ToolFailed
+from tools.outside import cut
 from tools.private import private_text, texts_of
 from tools.taint import Held, Mode, Rule
 from tools.toolbox import Toolbox, canonical
@@ -29,6 +31,7 @@ _UNGATED = frozenset({"worker", "job"})
 """Kinds of conversations that hold nothing of the owner's but their task, and so never ask."""
 
 _SOURCES_MAX = 10
+_NAME_CHARACTERS = 200
 
 
 class Means(journal.Means, Protocol):
@@ -103,6 +106,7 @@ class Gate:
     async def _judge(self, call: Call, tool: Tool, arguments: Any, reply: Entry) -> Judged:
         act, now = canonical(arguments), self.means.clock.now()
         held = Held(rule=Rule.CHOICE) if tool.asks else await self._held(tool, act)
+        target = tool.target(self.agent.name, arguments) if tool.target is not None else None
         question = Question(
             id=self.means.store.next_id(),
             agent=self.agent.name,
@@ -117,7 +121,7 @@ class Gate:
             thing=None,
             base_version=None,
             label=self.transcript.label,
-            why=dumps(self._why(held)),
+            why=dumps({**self._why(held), **await self._named(held, target)}),
             reason="\n".join(block["text"] for block in loads(reply.shown) if block["type"] == "text"),
             state="open",
             answer=None,
@@ -128,7 +132,6 @@ class Gate:
             reminded_at=None,
             no=0,
         )
-        target = tool.target(self.agent.name, arguments) if tool.target is not None else None
         return Judged(call=call, question=question, held=held is not None, target=target)
 
     async def _held(self, tool: Tool, act: str) -> Held | None:
@@ -145,6 +148,15 @@ class Gate:
             private=lambda: private_text(texts, own, newest, derived=derived, outside=outside),
         )
         return await trio.to_thread.run_sync(decide)
+
+    async def _named(self, held: Held | None, target: Target | None) -> dict[str, str]:
+        """What he calls the reminder or job that an act would change, as it stands when he is asked about it."""
+        if held is None or target is None or not target.thing.startswith("thing:"):
+            return {}
+        thing = await self.means.store.ask(FindThing(id=int(target.thing.partition(":")[2])))
+        if thing is None or thing.agent != self.agent.name:
+            return {}
+        return {"named": cut(thing.title or thing.text, _NAME_CHARACTERS)[0]}
 
     def _why(self, held: Held | None) -> dict[str, Any]:
         """What the owner is told of why he is asked: the rule, and which text from outside is about."""

@@ -15,7 +15,7 @@ from storage.records import Question
 from storage.text import loads
 
 from .outside import told
-from .plainly import in_words
+from .plainly import Changing, in_words
 from .show import drawn, shown_act
 from .taint import Rule
 
@@ -54,13 +54,15 @@ def card(question: Question, zone: ZoneInfo) -> Card:
     """What is shown of a question; times are in the owner's zone."""
     options: tuple[str, ...] = ()
     asked: dict[str, Any] = loads(question.act)
+    why: dict[str, Any] = loads(question.why)
     if question.kind == "choice":
         options = tuple(asked["options"])
         head, asks = f"{question.agent} asks you:", ""
         numbered = [f"{number} {_behind(drawn(option))}" for number, option in enumerate(options, 1)]
         act = "\n".join([_behind(drawn(asked["question"])), *numbered])
     else:
-        head, asks = in_words(question.tool, asked, question.base_version), f"{question.agent} would do exactly this:"
+        changing = Changing(version=question.base_version, name=why.get("named", ""))
+        head, asks = in_words(question.tool, asked, changing), f"{question.agent} would do exactly this:"
         act = shown_act(question.tool, question.act)
     return Card(
         head=head,
@@ -68,7 +70,7 @@ def card(question: Question, zone: ZoneInfo) -> Card:
         act=act,
         bound=_bound(question),
         options=tuple(drawn(option) for option in options),
-        why=_why(loads(question.why), zone),
+        why=_why(why, zone),
         reason=_cut(drawn(question.reason), _REASON_CHARACTERS),
     )
 

@@ -7,6 +7,8 @@ drawn as there, cut to a line, and put in quotation marks that nothing in it can
 from collections.abc import Callable
 from typing import Any
 
+import attrs
+
 from .delegate import DELEGATE
 from .messages import MESSAGE_AGENT
 from .outside import cut
@@ -26,47 +28,60 @@ def _named(text: object) -> str:
 _MARKS = str.maketrans("“”„", '"""')
 
 
-def _write_note(act: Act, base: int | None) -> str:
-    return f"Change the note {_named(act['title'])}" if base else f"Write the note {_named(act['title'])}"
+@attrs.frozen(kw_only=True)
+class Changing:
+    """What an act would change: its version when it was asked about, 0 or None if there is none; and its name then."""
+
+    version: int | None = None
+    name: str = ""
+
+    def called(self, kind: str, id: object) -> str:
+        """A reminder or job by its name, if it is known."""
+        return f"the {kind} {_named(self.name)}" if self.name else f"{kind} {id}"
 
 
-def _message(act: Act, base: int | None) -> str:
+def _write_note(act: Act, it: Changing) -> str:
+    return f"Change the note {_named(act['title'])}" if it.version else f"Write the note {_named(act['title'])}"
+
+
+def _message(act: Act, it: Changing) -> str:
     if act.get("mode") == "hand_off":
         return f"Hand this over to your agent {_named(act['agent'])}"
     return f"Ask your agent {_named(act['agent'])} this"
 
 
-def _changes_of(thing: str) -> Callable[[Act, int | None], str]:
+def _changes_of(kind: str) -> Callable[[Act, Changing], str]:
     parts = {"title": "title", "when": "time", "text": "text"}
 
-    def say(act: Act, base: int | None) -> str:
+    def say(act: Act, it: Changing) -> str:
         changed = [word for name, word in parts.items() if act.get(name) is not None]
         what = " and ".join(filter(None, [", ".join(changed[:-1]), *changed[-1:]]))
-        return f"Change the {what} of {thing} {act['id']}" if what else f"Change {thing} {act['id']}"
+        called = it.called(kind, act["id"])
+        return f"Change the {what} of {called}" if what else f"Change {called}"
 
     return say
 
 
-SAID: dict[str, Callable[[Act, int | None], str]] = {
+SAID: dict[str, Callable[[Act, Changing], str]] = {
     "write_note": _write_note,
-    DELEGATE: lambda act, base: "Send this to a worker that can reach the internet",
+    DELEGATE: lambda act, it: "Send this to a worker that can reach the internet",
     MESSAGE_AGENT: _message,
     "change_reminder": _changes_of("reminder"),
-    "cancel_reminder": lambda act, base: f"Cancel reminder {act['id']}",
-    "make_job": lambda act, base: f"Make the job {_named(act['title'])}, which runs by itself",
+    "cancel_reminder": lambda act, it: f"Cancel {it.called('reminder', act['id'])}",
+    "make_job": lambda act, it: f"Make the job {_named(act['title'])}, which runs by itself",
     "change_job": _changes_of("job"),
-    "pause_job": lambda act, base: f"Pause job {act['id']}",
-    "resume_job": lambda act, base: f"Let job {act['id']} run again",
-    "remove_job": lambda act, base: f"Remove job {act['id']}",
+    "pause_job": lambda act, it: f"Pause {it.called('job', act['id'])}",
+    "resume_job": lambda act, it: f"Let {it.called('job', act['id'])} run again",
+    "remove_job": lambda act, it: f"Remove {it.called('job', act['id'])}",
 }
-"""What using a tool means to the owner, by its name. The second argument is the version that it would change."""
+"""What using a tool means to the owner, by its name."""
 
 
-def in_words(tool: str, act: Act, base_version: int | None) -> str:
+def in_words(tool: str, act: Act, it: Changing) -> str:
     """An act in the owner's words, as a question of one line."""
     say = SAID.get(tool)
     try:
-        said = f"Use {_named(tool)}" if say is None else say(act, base_version)
+        said = f"Use {_named(tool)}" if say is None else say(act, it)
     except KeyError:  # a tool had other arguments when it was asked about
         said = f"Use {_named(tool)}"
     return f"{said}?"

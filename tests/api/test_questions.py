@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from tests.hand_clock import HandClock
-from tests.messages_api import answer, say, use
+from tests.messages_api import Answer, answer, say, use
 from tests.world import Json, World, world
 
 NOTE = use("write_note", {"title": "Shopping", "text": "all of \u202eit\nand https://аpple.com/"})
@@ -55,6 +55,23 @@ async def test_a_yes_does_it_and_the_run_says_what_was_asked_and_answered_when(d
         assert shown["questions"][0]["closed_at"] and shown["calls"][0]["question"] == number
         assert (await w.get("/api/questions"))["questions"] == []
         assert [q["id"] for q in (await w.get("/api/questions", state="all"))["questions"]] == [number]
+
+
+async def test_a_question_about_a_reminder_calls_it_by_its_name(database_url: str) -> None:
+    def cancel(request: Json) -> Answer:
+        return answer(use("cancel_reminder", {"id": made["id"]}))
+
+    async with world(database_url) as w:
+        given = {"request_id": "r", "when": "in 20m", "text": "Tea with Anna"}
+        made = await w.post("/api/reminders", given, status=201)
+        w.api.script(cancel, say("It is cancelled."))
+        number = await ask(w)
+        question = (await w.get(f"/api/questions/{number}"))["question"]
+        assert question["head"] == "Cancel the reminder “Tea with Anna”?"
+        assert question["act"] == f"cancel_reminder\nid = {made['id']}"
+        await w.answer(number, "yes")
+        await w.settled()
+        assert (await w.get("/api/reminders"))["reminders"] == []
 
 
 async def test_forty_answers_at_once_have_one_outcome_and_one_effect(database_url: str) -> None:
