@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "5d0cd5f81f054228";
+export const VERSION = "404f8b3724c6d076";
 export const FILES = [
   "/",
   "/app/agents.js",

@@ -113,7 +113,7 @@ function Causes({ causes, things }) {
 const Maybe = ({ to, children }) => (to === null ? html`<div class="row">${children}</div>` : html`<${Link} to=${to} class="row">${children}<//>`);
 
 /** What requests cost, in a table: what was spent, and apart from it what is set aside, and why that stays. */
-export function Costs({ sums, total, what, name }) {
+export function Costs({ sums, total, what, name, why = true }) {
   if (sums.length === 0) return html`<${Empty}>Nothing yet.<//>`;
   const columns = ["spent", "set aside", "requests", "input", "from the cache", "output"];
   const numbers = (values) => values.map((value, n) => html`<td role="cell" class="number" data-of=${columns[n]}>${value}</td>`);
@@ -123,7 +123,7 @@ export function Costs({ sums, total, what, name }) {
       head=${html`<th role="columnheader">${what}</th>${columns.map((it) => html`<th role="columnheader" class="number">${it}</th>`)}`}
       rows=${sums.map((sum) => html`<th role="rowheader" scope="row"><bdi>${drawn(name(sum))}</bdi></th>${numbers([...money(sum), ...tokens(sum)])}`)}
       foot=${total === undefined || sums.length < 2 ? null : html`<th role="rowheader" scope="row">together</th>${numbers(money(total))}<td role="cell" colspan="4"></td>`} />
-    <${Aside} of=${sums} />`;
+    ${why ? html`<${Aside} of=${sums} />` : null}`;
 }
 
 /** Why something is set aside, in a line; nothing if nothing is. */
@@ -131,5 +131,9 @@ export function Aside({ of: sums }) {
   const lost = sums.reduce((sum, it) => sum + it.lost_dollars, 0);
   const underWay = sums.reduce((sum, it) => sum + it.unsettled_dollars, 0) - lost;
   if (lost + underWay < 1e-9) return null;
-  return html`<p class="help">${underWay > 1e-9 ? `${dollars(underWay)} is set aside for what is under way: the most that it can cost. What is left of it comes back with the answer. ` : null}${lost > 1e-9 ? `${dollars(lost)} stays set aside for answers that were cut off: they were billed to an end that nobody saw, so the most that they can have cost is counted.` : null}</p>`;
+  const parts = [
+    underWay > 1e-9 ? `${dollars(underWay)} is set aside for what is under way; what is not used of it comes back.` : "",
+    lost > 1e-9 ? `${dollars(lost)} stays set aside: an answer that is cut off is billed to an end that nobody sees, so the most that it can have cost is counted.` : "",
+  ];
+  return html`<p class="help aside">${parts.join(" ").trim()}</p>`;
 }

@@ -13,10 +13,11 @@ export function SpendPage() {
   const { day, month, sums } = resource.data;
   return html`<${Page} title="Spend">
     <div class="meters"><${Meter} name="Today" period=${day} /><${Meter} name="This month" period=${month} /></div>
+    <${Aside} of=${[month]} />
     <p class="help">Past a limit nothing is asked of the model; it waits, and goes on once you raise it or the day is over. The limits themselves are in the settings.</p>
     <h2>This month, by <select aria-label="Summed by" value=${by} onChange=${(event) => setBy(event.currentTarget.value)}>
       ${["day", "agent", "model"].map((it) => html`<option value=${it}>${it}</option>`)}</select></h2>
-    <${Costs} sums=${sums} what=${by} name=${(sum) => `${sum.name}, ${sum.kind}`} />
+    <${Costs} sums=${sums} what=${by} name=${(sum) => `${sum.name}, ${sum.kind}`} why=${false} />
   <//>`;
 }
 
@@ -31,7 +32,6 @@ function Meter({ name, period }) {
     <h2>${name}</h2>
     <p class="amount"><strong>${dollars(period.spent_dollars)}</strong> spent of ${dollars(period.limit_dollars)}${period.unsettled_dollars > 0 ? html`, and ${dollars(period.unsettled_dollars)} set aside` : null}</p>
     <meter min="0" max="1" high="0.8" value=${share} aria-label=${`Used ${name.toLowerCase()}`}></meter>
-    <${Aside} of=${[period]} />
     <${Form} submit=${submit} send="Raise" label=${`Raise the limit: ${name}`} class="inline">
       <${Field} label="Raise it to, in dollars"><input name="amount" type="number" inputmode="decimal" min="0" step="any" required defaultValue=${Math.ceil(period.limit_dollars * 2)} /><//>
     <//>
