@@ -69,15 +69,23 @@ async def find(asked: Asked[Nothing, SearchQuery, Nothing]) -> Found:
         raise Refused(422, "There is no word in the query.")
     limit = min(given.limit or house.limits.search_shown, house.limits.page_entries)
     entries = await house.store.ask(
-        search.SearchEntries(query=query, limit=limit, home=given.agent, before=given.before or BIGINT_MAX)
+        search.SearchEntries(query=query, limit=limit + 1, home=given.agent, before=given.before or BIGINT_MAX)
     )
     found = search.SearchNotes(query=query, limit=limit, agent=given.agent)
     there = await house.store.ask(found) if given.before is None else ()
     return Found(
-        entries=tuple(_hit(entry, query) for entry in entries),
+        entries=tuple(_hit(entry, query) for entry in _page(entries, limit)),
         notes=tuple(FoundNote(agent=note.agent, note=notes.Note.of(note)) for note in there),
-        more=len(entries) == limit,
+        more=len(entries) > limit,
     )
+
+
+def _page(found: tuple[search.Found, ...], limit: int) -> tuple[search.Found, ...]:
+    """The hits of a page. The next one begins below the last one's commit, so none of that is torn, if it can be."""
+    page = found[:limit]
+    if len(found) > limit and found[limit].no == page[-1].no:
+        return tuple(hit for hit in page if hit.no != page[-1].no) or page
+    return page
 
 
 def _hit(entry: search.Found, query: search.Query) -> Hit:

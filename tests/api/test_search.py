@@ -23,6 +23,24 @@ async def test_the_owner_finds_what_was_said_and_noted(database_url: str) -> Non
         await w.get("/api/search", query="?!", status=422)
 
 
+async def test_no_hit_is_lost_between_two_pages(database_url: str) -> None:
+    async with world(database_url, say("I see."), say("I see, too.")) as w:
+        await w.say("Tulips?")
+        await w.settled()
+        await w.say("And tulips?", quotes=[{"text": f"tulips {number}"} for number in range(3)])
+        await w.settled(runs=2)
+        found, before = [], {}
+        while True:
+            page = await w.get("/api/search", query="tulips", limit=4, **before)
+            found.append([hit["text"] for hit in page["entries"]])
+            if not page["more"]:
+                break
+            before = {"before": page["entries"][-1]["no"]}
+        assert found == [["And tulips?", "tulips 2", "tulips 1", "tulips 0"], ["Tulips?"]]
+        page = await w.get("/api/search", query="tulips", limit=5)
+        assert len(page["entries"]) == 5 and page["more"] is False
+
+
 async def test_the_agent_finds_what_was_said_before_a_fresh_start(database_url: str) -> None:
     search = answer(use("search_history", {"query": "tulip"}))
     async with world(database_url, say("I see."), search, say("Tulips.")) as w:
