@@ -103,6 +103,27 @@ async def test_without_a_network_the_frame_stands_says_so_once_and_what_is_typed
             assert [it["text"] for it in sent] == ["Hello", "Good morning.", "Are you there?", "I am back."]
 
 
+async def test_a_proxy_that_finds_no_server_behind_it_is_told_as_calmly_and_only_once(
+    database_url: str, chromium: Chromium
+) -> None:
+    async with world(database_url, say("I am back.")) as w, window(chromium, w) as win:
+        await win.see("Hello.")
+        body = '{"error": {"code": "unreachable", "message": "dreamwalker can’t be reached from this site just now."}}'
+        answers = {"status": 502, "content_type": "application/json", "body": body}
+        for given in (answers, answers | {"body": "<h1>Bad Gateway</h1>", "content_type": "text/html"}):
+            await win.do(lambda page, given=given: page.route("**/api/**", lambda route: route.fulfill(**given)))
+            await win.do(lambda page: page.reload())
+            await win.see("dreamwalker can’t be reached just now.")
+            shown = await win.do(lambda page: page.locator("body").inner_text())
+            assert shown.count("reached") == 1
+        await win.send("Are you there?")
+        await win.see("not sent yet")
+        await win.do(lambda page: page.unroute_all())
+        await win.press("Try now")
+        await win.see("I am back.")
+        await win.gone("dreamwalker can’t be reached")
+
+
 async def test_what_was_not_sent_can_be_sent_by_hand(database_url: str, chromium: Chromium) -> None:
     """Time stands still, so that nothing goes out by itself."""
     async with world(database_url, say("I am back.")) as w, relay(w) as wire:

@@ -22,6 +22,13 @@ export class Problem extends Error {
 /** Whether the server was reached when it was last asked. */
 export const reached = new Store(true);
 
+const BETWEEN = new Set([502, 503, 504]);
+
+function away() {
+  if (reached.value) reached.set(false);
+  return new Problem("dreamwalker can’t be reached just now.");
+}
+
 /** Ask, and return the response as it is. @throws {Problem} */
 export async function request(method, path, body, { signal } = {}) {
   let response;
@@ -35,15 +42,15 @@ export async function request(method, path, body, { signal } = {}) {
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    if (reached.value) reached.set(false);
-    throw new Problem("dreamwalker can’t be reached just now.");
+    throw away();
   }
+  const said = response.ok ? null : (await response.json().catch(() => null))?.error;
+  if (BETWEEN.has(response.status) && (!said || said.code === "unreachable")) throw away(); // what stands between us and it says so
   if (!reached.value) {
     reached.set(true);
     touched();
   }
   if (response.ok) return response;
-  const said = (await response.json().catch(() => null))?.error;
   if (response.status === 401) refused(response);
   if (response.status === 403) notTheOwner(said?.message ?? "This site does not know you.");
   throw new Problem(said?.message ?? `dreamwalker answered ${response.status}.`, {

@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "404f8b3724c6d076";
+export const VERSION = "787db76aeff9d9ea";
 export const FILES = [
   "/",
   "/app/agents.js",
