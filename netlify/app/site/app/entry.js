@@ -107,6 +107,7 @@ export function Call({ conversation, call }) {
     ${worker ? html`<${Worker} worker=${worker} />` : null}
     ${question && question.state === "open" ? html`<${QuestionCard} question=${question} decided=${(it) => conversation.decided(it)} />` : null}
     ${question && question.state !== "open" ? html`<p class="worker"><${Link} to=${`/questions/${question.id}`}>${question.state === "answered" ? `You answered: ${drawn(oneLine(question.answer ?? "", 80))}` : `Question ${question.id}: ${question.state}`}<//></p>` : null}
+    ${call.question !== null && conversation && !question ? html`<p class="worker"><${Link} to=${`/questions/${call.question}`}>What you were asked about it<//></p>` : null}
   </div>`;
 }
 
