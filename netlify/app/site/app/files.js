@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "99f088d6389605d8";
+export const VERSION = "e7d623560782f2f5";
 export const FILES = [
   "/",
   "/app/agents.js",

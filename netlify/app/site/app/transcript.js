@@ -21,6 +21,7 @@ export const AT_END_PX = 48;
 export function Transcript({ rows, label, scroller, atEnd, before = null, children }) {
   const hold = useStayWhereRead(scroller, rows);
   const look = () => {
+    if (scroller.current === null) return; // it was left meanwhile
     hold();
     const { scrollTop, scrollHeight, clientHeight } = scroller.current; // scrollTop is 0 at the end, and negative above it
     atEnd(scrollTop > -AT_END_PX && !rows.newer);
@@ -28,7 +29,7 @@ export function Transcript({ rows, label, scroller, atEnd, before = null, childr
     if (rows.newer && scrollTop > -MORE_WITHIN_PX) rows.later().catch(() => {});
   };
   useEffect(() => {
-    if ((rows.more || rows.newer) && scroller.current.scrollHeight < scroller.current.clientHeight + MORE_WITHIN_PX) look();
+    if (rows.more || rows.newer) look(); // what came may not be enough, or have come at the other end
   }, [rows.first, rows.last]);
   return html`<div class="transcript" ref=${scroller} onScroll=${look} tabindex="0" role="group" aria-label=${label}>
     <div class="flow">
