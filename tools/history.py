@@ -13,6 +13,9 @@ from storage.text import loads
 from .contract import Arguments, Result, Tool, ToolContext, ToolFailed
 from .outside import Outside, Source, outside
 
+SEARCH_HISTORY = "search_history"
+"""The tool's name."""
+
 _EXCERPT_CHARACTERS = 600
 
 
@@ -49,7 +52,7 @@ def _texts(blocks: list[dict[str, Any]]) -> list[str]:
 
 HISTORY_TOOLS = (
     Tool(
-        name="search_history",
+        name=SEARCH_HISTORY,
         description=(
             "Find earlier messages and replies of this home conversation that hold all the given words, the newest "
             "first, also those from before a new context was begun."

@@ -5,6 +5,7 @@ One rule: only the house's own sentences are said otherwise. What anybody else w
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -14,6 +15,7 @@ from actors.journal import INTERRUPTED
 from actors.window import ABOVE
 from storage.text import loads
 from tools import answers, questions
+from tools.history import SEARCH_HISTORY
 from tools.outside import Source, described, source_of, unframed
 
 _SENTENCES = {
@@ -47,6 +49,9 @@ _BEGINNINGS = tuple(
     )
 )  # fmt: skip
 _HOW_IT_ENDED = {frame for frames in answers.FRAMES.values() for frame in frames.values()}
+_SAID_BY = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d, )(the owner|you)(?=: )")
+_SPEAKERS = {"the owner": "you", "you": "the agent"}
+"""Who said what a search of the history found, as the model is told and as the owner is."""
 _TIME_LINE = re.compile(r"\[\d{4}-\d\d-\d\d \w+ \d\d:\d\d [\w/+-]+\]")
 
 
@@ -69,20 +74,20 @@ def read_entry(shown: str, kind: str, source: str) -> Said:
     return _read(texts[1:] if source == "outside" and texts and _TIME_LINE.fullmatch(texts[0]) else texts)
 
 
-def read_result(result: str) -> Said:
-    """The texts of a call's result."""
-    return _read(_texts(loads(result)["content"]))
+def read_result(result: str, tool: str) -> Said:
+    """The texts of the result of a tool's call."""
+    return _read(_texts(loads(result)["content"]), _hit if tool == SEARCH_HISTORY else _words)
 
 
 def _texts(blocks: list[dict[str, Any]]) -> list[str]:
     return [block["text"] for block in blocks if block.get("type") == "text"]
 
 
-def _read(texts: list[str]) -> Said:
+def _read(texts: list[str], words: Callable[[str], str] | None = None) -> Said:
     what, origin = next((each for each in map(described, texts) if each is not None), ("", ""))
     if texts and texts[0] in _HOW_IT_ENDED:
         what = texts[0].removeprefix("⟦").partition(".")[0]
-    return Said(what=what, origin=origin, text="\n\n".join(text for text in map(_words, texts) if text))
+    return Said(what=what, origin=origin, text="\n\n".join(text for text in map(words or _words, texts) if text))
 
 
 def _words(text: str) -> str:
@@ -95,6 +100,11 @@ def _words(text: str) -> str:
                 return ""
             return text.removeprefix(ABOVE).strip() if text.startswith(ABOVE) else _to_him(text)
     return unframed(text)
+
+
+def _hit(text: str) -> str:
+    """What one block of a search of the history says: who said it begins it."""
+    return _SAID_BY.sub(lambda found: found[1] + _SPEAKERS[found[2]], _words(text))
 
 
 def _to_him(text: str) -> str:

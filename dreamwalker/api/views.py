@@ -156,7 +156,7 @@ class Call(Shown, frozen=True):
     @classmethod
     def of(cls, row: records.Call) -> "Call":
         """From its row."""
-        said = Said(what="", origin="", text="") if row.result is None else read_result(row.result)
+        said = Said(what="", origin="", text="") if row.result is None else read_result(row.result, row.tool)
         return cls(
             run=row.run,
             turn=row.turn,

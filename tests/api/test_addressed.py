@@ -13,7 +13,7 @@ from tools.redact import Redactor
 
 
 def result(text: str) -> str:
-    return read_result(dumps({"content": [{"type": "text", "text": text}]})).text
+    return read_result(dumps({"content": [{"type": "text", "text": text}]}), "read_note").text
 
 
 HOUSE = (

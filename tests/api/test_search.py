@@ -51,6 +51,8 @@ async def test_the_agent_finds_what_was_said_before_a_fresh_start(database_url: 
         await w.settled(runs=2)
         shown = w.api.asked[-1]["messages"][-1]["content"][0]["content"]
         assert "the owner: " in shown[0]["text"] and "Anna likes tulips best" in shown[0]["text"]
+        (call,) = (await w.get("/api/agents/dreamwalker/entries"))["calls"]
+        assert ", you: " in call["result"] and "the owner" not in call["result"], "he reads it addressed to him"
 
 
 def test_a_long_text_is_shown_around_the_first_of_the_words() -> None:
