@@ -157,13 +157,14 @@ class World:
         return await self.post(f"/api/questions/{question}/answer", {"answer": words}, status=status)
 
     @asynccontextmanager
-    async def stream(self, start_no: int | None = None) -> AsyncIterator[Events]:
-        """The live stream of the main agent."""
+    async def stream(self, start_no: int | None = None, *, conversation: int | None = None) -> AsyncIterator[Events]:
+        """The live stream of the main agent, or of a conversation."""
         query = "" if start_no is None else f"?from={start_no}"
         async with await self.connect() as wire:
             events = Events(wire)
             kept = {name: self.client.headers[name] for name in CARRIED if name in self.client.headers}
-            await events.open(f"/api/agents/dreamwalker/stream{query}", kept)
+            whose = "agents/dreamwalker" if conversation is None else f"conversations/{conversation}"
+            await events.open(f"/api/{whose}/stream{query}", kept)
             yield events
 
     async def connect(self) -> trio.SocketStream:

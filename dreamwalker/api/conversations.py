@@ -71,7 +71,7 @@ class Transcript(Shown, frozen=True):
     """A stretch of a conversation, oldest first, with the calls of the replies in it and the workers of these calls.
 
     `ended`: the runs of these entries that failed or were stopped; `run`: the one that is open or waiting now. `more`:
-    there are older entries; `newer`: newer ones.
+    there are older entries; `newer`: newer ones. `no`: open the live stream from here.
     """
 
     conversation: Conversation
@@ -82,6 +82,7 @@ class Transcript(Shown, frozen=True):
     run: views.Run | None
     more: bool
     newer: bool
+    no: int
 
 
 async def read_conversation(asked: Asked[ConversationPath, TranscriptQuery, Nothing]) -> Transcript:
@@ -91,6 +92,7 @@ async def read_conversation(asked: Asked[ConversationPath, TranscriptQuery, Noth
     head = await house.store.ask(conversations.FindConversation(id=id))
     if head is None:
         raise not_found("conversation of that id")
+    no = house.store.commit_no  # before it is read: what is committed meanwhile comes again by the stream
     limit = min(query.limit or house.limits.page_entries, house.limits.page_entries)
     found = await house.store.ask(_page(id, query, limit))
     run = await house.store.ask(OpenRun(id))
@@ -103,6 +105,7 @@ async def read_conversation(asked: Asked[ConversationPath, TranscriptQuery, Noth
         run=None if run is None else views.Run.of(run),
         more=found.more,
         newer=found.newer or query.before is not None,
+        no=no,
     )
 
 

@@ -16,7 +16,7 @@ from actors.live import InFlight, Watch
 from actors.supervisor import unwrap
 from dreamwalker.house import House
 from dreamwalker.not_ready import NotReady
-from storage.conversations import Changes, ChangesSince, LastSeq, MoreThan
+from storage.conversations import Changes, ChangesSince, FindConversation, LastSeq, MoreThan
 from storage.errors import StorageError
 from storage.text import clean
 from storage.workers import WorkersSince
@@ -26,7 +26,8 @@ from tools.messages import MESSAGE_AGENT
 
 from . import views
 from .agents import AgentPath, home_of
-from .endpoint import BIGINT_MAX, Asked, Doors, Endpoint, Given, Nothing, Shown
+from .conversations import ConversationPath
+from .endpoint import BIGINT_MAX, Asked, Doors, Endpoint, Given, Nothing, Shown, not_found
 from .errors import Refused
 
 CHANGE_ROWS = FIXED.change_rows
@@ -230,13 +231,23 @@ def event(name: str, data: Shown, *, id: int | None = None) -> bytes:
 
 
 async def open_stream(asked: Asked[AgentPath, StreamQuery, Nothing]) -> LiveStream:
-    house, doors = await asked.house(), asked.doors
-    conversation = home_of(house, asked.path.name)
+    house = await asked.house()
+    return await _opened(asked.doors, house, home_of(house, asked.path.name), asked.query)
+
+
+async def open_stream_of(asked: Asked[ConversationPath, StreamQuery, Nothing]) -> LiveStream:
+    house = await asked.house()
+    if await house.store.ask(FindConversation(id=asked.path.id)) is None:
+        raise not_found("conversation of that id")
+    return await _opened(asked.doors, house, asked.path.id, asked.query)
+
+
+async def _opened(doors: Doors, house: House, conversation: int, query: StreamQuery) -> LiveStream:
     newest = house.store.commit_no
-    start_no = asked.query.start_no if asked.query.start_no is not None else newest
+    start_no = query.start_no if query.start_no is not None else newest
     if start_no > newest:
         raise Refused(409, f"Commit {start_no} does not exist (yet); begin anew without `from`.", code="ahead")
-    behind = asked.query.behind
+    behind = query.behind
     if behind is not None and await house.store.ask(MoreThan(conversation, start_no, behind)):
         raise Refused(409, f"More than {behind:,} entries are above commit {start_no}; read a page.", code="behind")
     if doors.streams >= house.limits.streams:
@@ -254,6 +265,17 @@ ENDPOINTS = (
         ),
         handle=open_stream,
         path=AgentPath,
+        query=StreamQuery,
+        refusals=(409, 429),
+        media="text/event-stream",
+        events=(Change, TextInFlight, SummingUp, Ended),
+    ),
+    Endpoint(
+        method="GET",
+        route="/api/conversations/{id}/stream",
+        says="The live stream of any conversation, as of an agent's home.",
+        handle=open_stream_of,
+        path=ConversationPath,
         query=StreamQuery,
         refusals=(409, 429),
         media="text/event-stream",

@@ -90,8 +90,14 @@ async def test_a_worker_at_work_is_read_as_far_as_it_has_come(database_url: str)
         (worker,) = (await _home(w))["workers"]
         read = await w.get(f"/api/conversations/{worker['conversation']}")
         assert read["run"]["state"] == "open" and [entry["text"] for entry in read["entries"]] == ["Trains to Graz"]
-        gate.open()
+        async with w.stream(read["no"], conversation=worker["conversation"]) as events:
+            written = (await events.of("text")).data
+            gate.open()
+            seen = await events.until_settled()
+        assert written["seq"] == 2 and "Nine".startswith(written["text"]) and written["text"]
+        assert [entry["text"] for event in seen for entry in event.data.get("entries", ())] == ["Nine."]
         await w.settled()
+        assert (await w.client.get("/api/conversations/999999/stream")).status_code == 404
 
 
 async def _home(w: World) -> Json:

@@ -55,7 +55,8 @@ async def test_every_route_answers_as_the_document_says(database_url: str) -> No
     phone = {"ntfy_topic": "a-topic-of-the-tests-x7Kq", "ntfy_url": "http://127.0.0.1:9"}
     script = (answer("I write.", note), say("Done."), answer(text("Hm", gate)))
     async with world(database_url, *script, changes=phone) as w:
-        asked = {("GET", f"{route}/stream"), ("GET", "/api/openapi.json")}
+        streams = {("GET", f"{route}/stream"), ("GET", "/api/conversations/{id}/stream")}
+        asked = {*streams, ("GET", "/api/openapi.json")}
 
         async def ask(method: str, route: str, *, status: int = 200, **given: Any) -> Any:
             asked.add((method, route))

@@ -95,7 +95,7 @@ async def test_a_workers_and_a_jobs_transcript_are_reached_from_where_they_are_s
             await win.see("Find trains to Graz")
             await win.see("A worker takes no messages: it knows its task and nothing else.")
             assert await win.do(lambda page: page.get_by_role("textbox").count()) == 0
-            await win.see("at work")
+            await win.see("Trains go")
             gate.open()
             await win.see("Trains go every hour.")
             await win.picture("transcript")

@@ -6,21 +6,11 @@
  */
 
 import { get, pathOf, post, remove, requestId, touched } from "./api.js";
+import { ENDED, Live } from "./live.js";
 import { Outbox } from "./outbox.js";
-import { PAGE, Rows } from "./rows.js";
-import { Follower } from "./stream.js";
+import { PAGE } from "./rows.js";
 
-const ENDED = new Set(["done", "failed", "stopped"]);
-
-export class Conversation extends Rows {
-  /** "opening", "live" or "lost"; then `problem` may say why. */
-  state = "opening";
-  problem = null;
-  no = 0;
-  /** The reply that is being written: {seq, run, text}. */
-  flight = null;
-  /** The run that waits until what was said is summed up for it. */
-  summing = null;
+export class Conversation extends Live {
   waiting = new Map();
   outbox;
   stopping = false;
@@ -29,23 +19,13 @@ export class Conversation extends Rows {
   #seen = 0;
   #opened = false;
   #paging = null;
-  #follower;
 
   constructor(agent) {
     super();
     this.agent = agent;
     this.outbox = new Outbox(agent, { accepted: (message) => this.#message(message), changed: () => this.changed() });
-    this.#follower = new Follower(agent, () => this.#from(), {
-      event: (name, data) => this.#event(name, data),
-      state: (state, problem) => this.#become(state, problem),
-      behind: () => (this.#opened = false),
-    });
-    this.#follower.run();
+    this.follow(`${pathOf("agents", agent)}/stream`, () => this.#from(), () => (this.#opened = false));
     this.outbox.send();
-  }
-
-  close() {
-    this.#follower.close();
   }
 
   // -- what is shown
@@ -119,11 +99,8 @@ export class Conversation extends Rows {
 
   // -- what comes
 
-  #become(state, problem = null) {
-    this.state = state;
-    this.problem = problem;
-    if (state === "lost") this.flight = this.summing = null;
-    this.changed();
+  became(state, problem) {
+    super.became(state, problem);
     if (state === "live") this.outbox.now();
   }
 
@@ -148,38 +125,10 @@ export class Conversation extends Rows {
     this.changed();
   }
 
-  #event(name, data) {
-    if (name === "change") this.#change(data);
-    else if (name === "text") this.#text(data);
-    else if (name === "summing") {
-      this.summing = data.over ? null : data.run;
-      this.changed();
-    }
-  }
-
-  #change(change) {
-    this.no = Math.max(this.no, change.no);
+  heard(change) {
     for (const message of change.messages) this.#message(message);
-    this.take(change);
-    for (const run of change.runs) this.#run(run);
-    this.changed();
+    super.heard(change);
     if (change.questions.length > 0 || change.runs.some((run) => ENDED.has(run.state))) touched();
-  }
-
-  /** More of the reply that is being written. Offset 0 begins it anew; offsets count characters, not UTF-16 units. */
-  #text(event) {
-    if (event.seq <= this.last) return; // its entry stands already
-    if (event.offset === 0) this.flight = { seq: event.seq, run: event.run, text: event.text, length: [...event.text].length };
-    else if (this.flight?.seq === event.seq && this.flight.length === event.offset) {
-      this.flight.text += event.text;
-      this.flight.length += [...event.text].length;
-    } else return; // a piece is missing: the entry will bring the whole
-    this.changed();
-  }
-
-  take(rows) {
-    super.take(rows);
-    if (this.flight && this.flight.seq <= this.last) this.flight = null; // its entry stands
   }
 
   #message(message) {
@@ -190,19 +139,6 @@ export class Conversation extends Rows {
     }
     this.#settled.add(message.id);
     this.waiting.delete(message.id);
-  }
-
-  #run(run) {
-    const stood = this.runs.get(run.id);
-    if (stood && stood.no > run.no) return;
-    this.runs.set(run.id, run);
-    if (!ENDED.has(run.state)) this.run = run;
-    else {
-      if (this.run?.id === run.id) this.run = null;
-      if (this.flight?.run === run.id) this.flight = null;
-      if (this.summing === run.id) this.summing = null;
-    }
-    for (let seq = this.last; this.entries.get(seq)?.run === run.id; seq -= 1) this.touch(seq); // how it ended stands there
   }
 }
 

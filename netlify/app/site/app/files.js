@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "e7d623560782f2f5";
+export const VERSION = "abdb64ef9ef2d615";
 export const FILES = [
   "/",
   "/app/agents.js",
@@ -9,6 +9,7 @@ export const FILES = [
   "/app/conversation.js",
   "/app/entry.js",
   "/app/jobs.js",
+  "/app/live.js",
   "/app/main.js",
   "/app/markdown.js",
   "/app/notes.js",

@@ -6,21 +6,20 @@
 
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/ui.js";
 import { get, pathOf } from "./api.js";
+import { Live } from "./live.js";
+import { Markdown } from "./markdown.js";
 import { Icon, Loading } from "./parts.js";
 import { Link } from "./router.js";
-import { PAGE, Rows } from "./rows.js";
+import { PAGE } from "./rows.js";
 import { useStore } from "./store.js";
 import { drawn } from "./text.js";
 import { Transcript } from "./transcript.js";
 
-/** A conversation that is at work is looked at again so often, by who sees its end. */
-const AGAIN_MS = 3_000;
-
-class Reading extends Rows {
+class Reading extends Live {
   /** What conversation it is; null until it is known. */
   conversation = null;
-  problem = null;
   #path;
+  #followed = false;
   #paging = null;
 
   constructor(id, at) {
@@ -39,7 +38,7 @@ class Reading extends Rows {
     try {
       const read = await get(`${this.#path}?limit=${PAGE}${this.marked === null ? "" : `&around=${this.marked}`}`);
       this.more = read.more;
-      this.newer = read.newer;
+      this.#toTheEnd(read);
       this.#took(read);
     } catch (problem) {
       this.problem = problem;
@@ -51,13 +50,20 @@ class Reading extends Rows {
   older = () => this.#page(`before=${this.first}`, (read) => (this.more = read.more));
 
   /** Read what stands after the last one. */
-  later = () => this.#page(`after=${this.last}`, (read) => (this.newer = read.newer));
+  later = () => this.#page(`after=${this.last}`, (read) => this.#toTheEnd(read));
 
-  /** Look at the end again: what is new, and what became of calls that were under way. */
-  async again() {
-    const read = await get(`${this.#path}?limit=${PAGE}`);
-    if (read.entries.length > 0 && read.entries[0].seq > this.last + 1) this.newer = true; // too much at once: it is read on from here
-    else this.#took(read);
+  /** What is after the end is not there yet: it is followed from here. */
+  #toTheEnd(read) {
+    this.newer = read.newer;
+    if (read.newer || this.#followed) return;
+    this.#followed = true;
+    this.no = read.no;
+    this.run = read.run;
+    this.follow(`${this.#path}/stream`, async () => this.no, () => {
+      this.close(); // so much has come that it is read on from here instead
+      this.#followed = false;
+      this.newer = true;
+    });
   }
 
   async #page(where, took) {
@@ -75,7 +81,6 @@ class Reading extends Rows {
 
   #took(read) {
     this.conversation = read.conversation;
-    this.run = read.run;
     this.take(read);
     this.changed();
   }
@@ -86,19 +91,16 @@ export function ReadingPage({ id, at }) {
   useStore(reading);
   const scroller = useRef(null);
   const [atEnd, setAtEnd] = useState(true);
+  useEffect(() => () => reading.close(), [reading]);
   const working = reading.run !== null && !reading.newer;
-  useEffect(() => {
-    if (!working) return undefined;
-    const timer = setInterval(() => document.visibilityState === "visible" && reading.again().catch(() => {}), AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [working]);
   const { conversation } = reading;
   if (conversation === null) return html`<div class="sheet"><h1 tabindex="-1">Transcript</h1><${Loading} of=${{ problem: reading.problem, reload: () => reading.begin() }} /></div>`;
   const before = html`<div class="reading-head"><h1 tabindex="-1">${titleOf(conversation)}</h1><${Whence} conversation=${conversation} /></div>
     ${reading.more ? html`<p class="older"><button class="plain-button" onClick=${() => reading.older()}>Show earlier</button></p>` : null}`;
   return html`<div class="chat">
     <${Transcript} rows=${reading} label=${titleOf(conversation)} scroller=${scroller} atEnd=${setAtEnd} before=${before}>
-      ${working ? html`<p class="status"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> ${reading.run.state === "waiting" ? drawn(reading.run.reason ?? "It waits.") : "at work …"}</p>` : null}
+      ${reading.flight?.text && !reading.newer ? html`<article class="reply flight" aria-label=${`${reading.agent} writes`} aria-busy="true"><${Markdown} text=${reading.flight.text} /></article>` : null}
+      ${working && !reading.flight?.text ? html`<p class="status"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> ${reading.run.state === "waiting" ? drawn(reading.run.reason ?? "It waits.") : "at work …"}</p>` : null}
     <//>
     ${atEnd && !reading.newer ? null : html`<${Onward} reading=${reading} toEnd=${() => scroller.current.scrollTo({ top: 0 })} />`}
     <${Instead} conversation=${conversation} />

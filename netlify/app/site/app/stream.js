@@ -5,7 +5,7 @@
  * (a proxy that cuts it, sleep, another network) is mended here, by joining again from the newest number.
  */
 
-import { pathOf, Problem, request } from "./api.js";
+import { Problem, request } from "./api.js";
 
 /** The server says something every 15 seconds; a wire that is silent for so long is dead. */
 const SILENCE_MS = 40_000;
@@ -36,9 +36,9 @@ function field(line) {
   return colon < 0 ? [line, ""] : [line.slice(0, colon), line.slice(colon + 2)];
 }
 
-/** Follows one agent's conversation. */
+/** Follows one conversation. */
 export class Follower {
-  #agent;
+  #path;
   #from;
   #told;
   #closed = false;
@@ -48,12 +48,12 @@ export class Follower {
   #watch = null;
 
   /**
-   * @param {string} agent
+   * @param {string} path of the stream
    * @param {() => Promise<number>} from the number to join from; it may have to be read first, or again
    * @param {{event: (name: string, data: object) => void, state: (state: "live" | "lost", problem?: Problem) => void, behind: () => void}} told
    */
-  constructor(agent, from, told) {
-    this.#agent = agent;
+  constructor(path, from, told) {
+    this.#path = path;
     this.#from = from;
     this.#told = told;
   }
@@ -90,8 +90,7 @@ export class Follower {
     if (this.#closed) return;
     const wire = (this.#wire = new AbortController());
     this.#heardAt = Date.now();
-    const path = `${pathOf("agents", this.#agent, "stream")}?from=${from}&behind=${BEHIND_ENTRIES}`;
-    const response = await request("GET", path, undefined, { signal: wire.signal });
+    const response = await request("GET", `${this.#path}?from=${from}&behind=${BEHIND_ENTRIES}`, undefined, { signal: wire.signal });
     joined();
     this.#told.state("live");
     for await (const event of events(response.body, () => (this.#heardAt = Date.now()))) {
