@@ -114,8 +114,9 @@ class AgentActor:
 
     def hear(self, conversation: int, letter: Message | None = None) -> None:
         """Something was committed for a conversation; `letter` is all of it, if it was a message and no more."""
-        work = self._working.get(conversation)
-        conversing = work.conversing if work is not None else self._kept.get(conversation)
+        work, conversing = self._working.get(conversation), self._kept.get(conversation)
+        if work is not None and work.conversing is not None:
+            conversing = work.conversing  # until the work on one that was kept has begun, it is among the kept
         if conversing is not None:  # else it is read when it is loaded, and what was committed until then with it
             conversing.doorbell.ring(letter)
         self.mailbox.ring(conversation)
