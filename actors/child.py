@@ -130,4 +130,4 @@ def safely(callback: Callable[..., None], *args: object) -> None:
     try:
         callback(*args)
     except Exception:
-        log.exception("a supervisor's callback failed")
+        log.exception("actor.callback_failed")

@@ -4,6 +4,8 @@ One rule: a failure of one conversation is answered by reading it anew; only wha
 """
 
 import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import attrs
 
@@ -12,7 +14,8 @@ from storage.errors import NotAsExpected, StoreBusy, StoreClosed
 from storage.records import Run
 from storage.text import dumps
 
-from .converse import STOPPED_CALL
+from .about import Ids, about, tell_of
+from .converse import STOPPED_CALL, Conversing
 from .live import InFlight
 from .mailbox import Reply
 from .steps import Means
@@ -39,10 +42,29 @@ def judge(conversation: int, error: Exception) -> int:
     if isinstance(error, NotAsExpected) or (
         isinstance(error, ExceptionGroup) and error.split(NotAsExpected)[1] is None
     ):  # calls side by side meet it together
-        log.info("conversation %d changed meanwhile (%s): looking again", conversation, error)
+        log.info("conversation.changed", {"conversation": conversation, "why": error})
         return 0
-    log.error("conversation %d failed", conversation, exc_info=error)
+    log.error("conversation.failed", {"conversation": conversation}, exc_info=error)
     return 1
+
+
+def at_work(conversation: int, there: Callable[[], Conversing | None]) -> AbstractContextManager[None]:
+    """While the block lasts, lines of the log say whose work they are about."""
+
+    def ids() -> Ids:
+        conversing = there()
+        run = None if conversing is None else conversing.transcript.run
+        return {"conversation": conversation, "run": None if run is None else run.id}
+
+    return about(ids)
+
+
+async def end(means: Means, ending: runs.End) -> Run | None:
+    """End a run, and say so; the run as it stands after it."""
+    ended = await means.store.ask(ending)
+    if ended is not None and ended.closed_at == ending.now:
+        tell_of(ended)
+    return ended
 
 
 def ending(means: Means, agent: str, stop: StopRun, flight: InFlight | None, label: int) -> runs.End:

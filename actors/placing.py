@@ -16,6 +16,7 @@ from storage.records import Call, Entry, Message, Run
 from tools.questions import DETACHED
 
 from . import journal
+from .about import tell_of_placed
 from .doorbell import Doorbell
 from .request import entries_of, opens_run, sets_going
 from .steps import Means, Steps
@@ -116,6 +117,8 @@ class Placing:
             await self._steps.commit(writes, None)
         else:
             await self._steps.commit_asking(writes, run, opening=opening)
+        for message in batch:
+            tell_of_placed(message, run)
 
     async def _set_going(self, message: Message) -> None:
         """Open the run that carries out what the owner said yes to, after the run that asked had gone on without."""
@@ -142,6 +145,7 @@ class Placing:
         writes = [conversations.add(entry) for entry in entries]
         writes += [inbox.place(message.id, entries[-1].seq, run.id), journal.begun(call)]
         await self._steps.commit(writes, run, opening=True)
+        tell_of_placed(message, run)
         self.transcript.add(entries)
         self.transcript.begin([call])
 
@@ -154,6 +158,7 @@ class Placing:
             conversations.start_fresh(self.id, entry.seq + 1),
         ]
         await self._steps.commit(writes, None)
+        tell_of_placed(message, None)
         self.transcript.add([entry])
         self.transcript.start_fresh(entry.seq + 1)
 

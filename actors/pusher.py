@@ -98,7 +98,7 @@ class Pusher:
             try:
                 await self._send(due, now)
             except NotAsExpected:
-                log.info("a push was replaced or answered meanwhile: looking again")
+                log.info("push.changed")
 
     async def _send(self, due: list[Push], now: datetime) -> None:
         """Try all of them once, side by side, so that one that hangs holds up the others only so long."""
@@ -126,7 +126,7 @@ class Pusher:
             outcome = await phone.show(notification, self._means.clock.now())
         except Exception as raised:
             error = unwrap(raised)
-            log.error("a push failed", exc_info=error, extra={"push": push.id})
+            log.error("push.broke", {"push": push.id}, exc_info=error)
             outcome = NotNow(why=f"Sending it failed unexpectedly ({type(error).__name__}).")
         await self._means.store.ask(Commit((self._result(push, outcome, self._means.clock.now()),)))
 
@@ -135,13 +135,13 @@ class Pusher:
         tries, limits = push.tries + 1, self._means.limits
         match outcome:
             case Shown():
-                log.info("a push was sent", extra={"push": push.id, "tries": tries})
+                log.info("push.sent", {"push": push.id, "tries": tries})
                 return pushes.sent(push, now)
             case Refused(why=why):
-                log.warning("a push was refused: %s", why, extra={"push": push.id, "tries": tries})
+                log.warning("push.refused", {"push": push.id, "tries": tries, "why": why})
                 return pushes.give_up(push, why=why, now=now)
             case NotNow(why=why, retry_at=asked):
-                log.info("a push failed: %s", why, extra={"push": push.id, "tries": tries})
+                log.info("push.failed", {"push": push.id, "tries": tries, "why": why})
                 next_at = max(asked or now, self._next_at(push, now))
                 if tries >= limits.push_tries:
                     return pushes.give_up(push, why=why, now=now)

@@ -68,4 +68,4 @@ class Retention:
         while gone.more:
             gone = await means.store.ask(Prune(before=before, limit=means.limits.pruned_at_once))
             if gone.rows:
-                log.info("let go of %d rows from before %s", gone.rows, before.date())
+                log.info("retention.pruned", {"rows": gone.rows, "before": before})

@@ -15,11 +15,12 @@ from storage.errors import Duplicate, NotAsExpected, StorageError
 from storage.operation import Commit
 from storage.slots import EndedRuns, Report, Reports
 from storage.things import Due, FindThing, ReckonedOtherwise, Upcoming
-from tools.catchup import RETIRED, STILL_RUNNING, judge
+from tools.catchup import RETIRED, STILL_RUNNING, Verdict, judge
 from tools.limits import Limits
 from tools.things import schedule_of
 from tools.zones import ZONE_DATA
 
+from .about import Ids
 from .clock import Clock
 from .firing import Firing, Pushes
 from .mailbox import Mailbox
@@ -107,23 +108,34 @@ class Scheduler:
         """Give a thing's slots that lie behind their fates. A thing that can't be reckoned with is set aside."""
         store = self._means.store
         try:
-            await store.ask(await self._commit(due))
+            verdict, commit = await self._commit(due)
+            await store.ask(commit)
+            _tell_of(due, verdict)
         except Exception as raised:
             error = unwrap(raised)
             if isinstance(error, StorageError) and not isinstance(error, Duplicate | NotAsExpected):
                 raise
             if await store.ask(FindThing(id=due.thing.id)) != due.thing:
-                log.info("thing %d changed meanwhile: looking again", due.thing.id)
+                log.info("slot.changed", {"thing": due.thing.id, "kind": due.thing.kind})
                 return
-            log.error("thing %d can't come up", due.thing.id, exc_info=error)
+            log.error("slot.failed", {"thing": due.thing.id, "kind": due.thing.kind}, exc_info=error)
             said = str(error) or type(error).__name__
             await store.ask(self._firing.set_aside(due, said, self._means.clock.now()))
 
-    async def _commit(self, due: Due) -> Commit:
+    async def _commit(self, due: Due) -> tuple[Verdict, Commit]:
         thing, now, limits = due.thing, self._means.clock.now(), self._means.limits
         held = RETIRED if due.retired else STILL_RUNNING if thing.running is not None else None
         verdict = judge(schedule_of(thing), thing.reached_at, now, held=held, slots_max=limits.slots_at_once)
         reports: tuple[Report, ...] = ()
         if thing.kind == "job" and verdict.now is not None:
             reports = await self._means.store.ask(Reports(thing.id, limits.reports_shown))
-        return self._firing.come_up(due, verdict, reports, now)
+        return verdict, self._firing.come_up(due, verdict, reports, now)
+
+
+def _tell_of(due: Due, verdict: Verdict) -> None:
+    """A line for each fate, once it is committed."""
+    thing: Ids = {"thing": due.thing.id, "kind": due.thing.kind}
+    if (gone := verdict.skipped) is not None:
+        log.info("slot.settled", {**thing, "slot": gone.first.name, "fate": "skipped", "count": gone.count})
+    if (slot := verdict.now) is not None:
+        log.info("slot.settled", {**thing, "slot": slot.name, "fate": "ran"})

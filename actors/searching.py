@@ -70,7 +70,7 @@ class Searches:
                 reply = await means.guard.ask(reservation.request, lambda text: None)
         except ModelError as error:
             await self._settle(means.guard.settle_lost(reservation, error))
-            log.info("a search failed: %s", error.kind)
+            log.info("search.failed", {"kind": error.kind})
             raise ToolFailed(_told(error)) from error
         except trio.TooSlowError:  # what it cost nobody knows: the reservation stands
             raise ToolFailed(_TOO_LONG) from None

@@ -8,7 +8,6 @@ Asking in a ring can't deadlock: a message is worked in a conversation of its ow
 those of its own hop count, so that the next always finds one.
 """
 
-import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, assert_never
@@ -24,12 +23,10 @@ from tools.answers import Answer, answer_of, source_of
 
 from . import steps
 from .converse import Conversing
-from .driving import StopRun, ending, judge
+from .driving import StopRun, at_work, end, ending, judge
 from .mailbox import Mailbox
 from .steps import FAILED_CALL
 from .supervisor import unwrap
-
-log = logging.getLogger("dreamwalker.worker")
 
 TOOK_TOO_LONG = "It took too long."
 
@@ -128,7 +125,7 @@ class WorkerActor:
         While only the owner can let it go on, it holds no place.
         """
         try:
-            with self._scope:
+            with self._scope, at_work(self.id, lambda: self._conversing):
                 while True:
                     async with self._places:
                         if self.worker.receiver is None:
@@ -168,7 +165,7 @@ class WorkerActor:
         await self.halt()
         work = await means.store.ask(workers.ReadWork(self.id))
         run = 0 if work is None or work.run is None else work.run.id
-        end = runs.End(
+        late = runs.End(
             run=0,
             agent=self.worker.receiver or self.worker.agent,
             state="failed",
@@ -177,7 +174,7 @@ class WorkerActor:
             now=means.clock.now(),
         )
         async with means.halted_workers(run):
-            await means.store.ask(workers.TimeOut(worker=self.worker, end=end, now=means.clock.now()))
+            await means.store.ask(workers.TimeOut(worker=self.worker, end=late, now=means.clock.now()))
         self.mailbox.ring(0)
 
     async def _stop(self, message: StopRun) -> None:
@@ -185,9 +182,9 @@ class WorkerActor:
         if self._conversing is not None:
             label = self._conversing.transcript.label
         await self.halt()
-        end = ending(self._means, self.worker.receiver or self.worker.agent, message, flight, label)
+        stopped = ending(self._means, self.worker.receiver or self.worker.agent, message, flight, label)
         async with self._means.halted_workers(message.run):
-            message.reply.send(await self._means.store.ask(end))
+            message.reply.send(await end(self._means, stopped))
         self.mailbox.ring(0)
 
     async def _handed_over(self) -> bool:

@@ -144,6 +144,16 @@ class Claude:
                 raise failed from None
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
+        began = time.monotonic()
+        try:
+            reply = await self._ask(request, on_text)
+        except ModelError as error:
+            log.info("model.failed", {"model": request.model, "kind": error.kind, "ms": _since(began)})
+            raise
+        log.info("model.answered", {"model": request.model, "ms": _since(began), **_tokens(reply.usage)})
+        return reply
+
+    async def _ask(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
         credentials = self._credentials.current
         if credentials is None:
             raise no_credentials()
@@ -189,7 +199,7 @@ class Claude:
         with suppress(ModelError):  # whoever asks is told
             _trusted(self._extra_ca_file)
         if first:
-            log.info("ready to ask the model", extra={"seconds": round(time.monotonic() - began, 2)})
+            log.info("model.ready", {"seconds": time.monotonic() - began})
 
     def _build(self, credentials: Credentials) -> "anthropic.AsyncAnthropic":
         """In a thread: importing the SDK and reading certificates both take their time."""
@@ -210,6 +220,14 @@ class Claude:
             http_client=http_client,
         )
         return made
+
+
+def _since(began: float) -> int:
+    return round(1_000 * (time.monotonic() - began))
+
+
+def _tokens(usage: Usage) -> dict[str, int]:
+    return {name: count for name, count in attrs.asdict(usage).items() if name.endswith("_tokens")}
 
 
 async def _read(

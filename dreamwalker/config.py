@@ -4,6 +4,7 @@ One rule: values are frozen once read, and everything that is wrong is reported 
 chooses while it runs (zone, limits) are settings, which are rows.
 """
 
+import logging
 import math
 import os
 import re
@@ -82,6 +83,8 @@ class Config:
     entry_secret: str | None = attrs.field(repr=False)
     """What the entry of a platform signs each visit with; there is one if there is a platform."""
     generation: str
+    log_level: int
+    """The least of what is logged, as `logging` counts."""
     limits: Limits
 
     def secrets(self) -> dict[str, str]:
@@ -149,6 +152,7 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
         netlify_url=reading.address("DREAMWALKER_NETLIFY_URL") or DEFAULT_NETLIFY_URL,
         entry_secret=reading.token("DREAMWALKER_ENTRY_SECRET"),
         generation=reading.text("DREAMWALKER_GENERATION") or "0",
+        log_level=reading.choice("DREAMWALKER_LOG", _LOG_LEVELS, logging.INFO),
         limits=reading.limits(),
     )
     for name, secret in config.secrets().items():
@@ -161,6 +165,7 @@ def read(environ: Mapping[str, str] | None = None) -> Config:
     return config
 
 
+_LOG_LEVELS = {name: getattr(logging, name.upper()) for name in ("debug", "info", "warning", "error")}
 _SANDBOXES = {name: name for name in ("bubblewrap", "vercel", "none")}
 
 _SET_BY = {

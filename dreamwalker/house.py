@@ -215,7 +215,7 @@ class House:
                 self._sandbox_tools = sandbox_tools(sandbox, self.limits)
                 self._equip_anew()
             else:
-                log.info("workers have no sandbox: %s", why)
+                log.info("sandbox.missing", {"why": why})
 
     async def clean(self, conversation: int) -> None:
         """Leave nothing of a worker's behind."""
@@ -410,8 +410,8 @@ class House:
 def _log(event: Event) -> None:
     match event:
         case Exited(name=name, error=error) if error is not None:
-            log.warning("%s ended: %s", name, error or type(error).__name__)
+            log.warning("actor.ended", {"actor": name, "why": error})
         case Restarting(name=name, seconds=seconds):
-            log.warning("%s is restarted in %.1f s", name, seconds)
+            log.warning("actor.restarted", {"actor": name, "seconds": seconds})
         case GivingUp(name=name, error=error):
-            log.error("%s is given up", name, exc_info=error)
+            log.error("actor.given_up", {"actor": name}, exc_info=error)

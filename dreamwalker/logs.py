@@ -1,101 +1,135 @@
-"""Logs: one line an event, for machines as JSON, for a terminal as text.
+"""Logs: one line an event, which people read, grep finds and a program takes apart again.
 
-One rule: a line holds no secret and nothing of what was written or said. Secrets are taken out of the whole line; of
-an error that is not one of ours only the kind and the place are told, since its words may quote what it met.
+    2026-11-30T11:25:09.123Z info call.ended conversation=3 run=17 call=call:17.1.0 tool=delegate failed=no ms=812
+
+One rule: a line holds nothing that somebody wrote or a model said. It names an event of dreamwalker/events.py and the
+facts that are listed there, `log.info("push.sent", {"push": push.id})`; whatever else a record brings is left out. Of
+an error the kind and the place are told, its words only if it is one of those whose words are all ours.
 """
 
 import json
 import logging
+import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
-OUR_ROOMS = ("dreamwalker", "actors", "tools", "storage", "netlify")
+from actors.about import ids
+from actors.mailbox import MailboxError
+from storage import errors
+from tools.sandbox import SandboxFailed
 
-FIELDS = ("run", "call", "conversation", "agent", "method", "path", "status", "seconds", "push", "tries")
-"""What a line may carry beside its event: `log.info("…", extra={"run": 7})`."""
+from .events import EVENTS, FACTS
+from .not_ready import NotReady
 
-LINE_CHARACTERS = 4_000
-"""The longest event text; what is longer is cut."""
+WORDS_MAX = 300
+"""Characters of one fact; what is longer is cut."""
 
 FRAMES = 8
 """Places of an error that are told, the innermost last."""
 
+_OURS = (
+    errors.Unavailable,
+    errors.CommitUnknown,
+    errors.LeaseLost,
+    errors.LeaseHeld,
+    errors.NotAsExpected,
+    errors.TookTooLong,
+    errors.RollbackFailed,
+    errors.StoreClosed,
+    errors.StoreBusy,
+    MailboxError,
+    NotReady,
+    SandboxFailed,
+)
+"""Errors whose words are all ours. A `Duplicate`, for one, quotes the row that it met."""
+
 _QUIET = ("httpx2", "httpcore2", "anthropic", "hypercorn")
 """Libraries that would log every request."""
 
+_CLOSED = frozenset({"act", "call", "fate", "kind", "method", "route", "slot", "state", "tool"})
+"""Facts whose every value stands in our source or is made of numbers: there is nothing in them to redact."""
+
+_ORDER = {name: at for at, name in enumerate(FACTS)}
+_BARE = re.compile(r"[\w.:/{}+@*-]+", re.ASCII)
+
 
 def set_up(stream: TextIO, *, redact: Callable[[str], str] = str, level: int = logging.INFO) -> logging.Handler:
-    """Log everything to a stream, and nowhere else: plain lines if it is a terminal, else JSON lines."""
+    """Log everything of at least this level to a stream, and nowhere else."""
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(Lines(redact, plain=stream.isatty()))
+    handler.setFormatter(Lines(redact))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
     for name in _QUIET:
-        logging.getLogger(name).setLevel(logging.WARNING)
+        logging.getLogger(name).setLevel(max(level, logging.WARNING))
     return handler
 
 
 class Lines(logging.Formatter):
-    """Makes one line of a record."""
+    """Makes one line of a record. `redact` takes the server's secrets out of every word."""
 
-    def __init__(self, redact: Callable[[str], str], *, plain: bool) -> None:
+    def __init__(self, redact: Callable[[str], str]) -> None:
         super().__init__()
-        self._redact, self._plain = redact, plain
+        self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record. Control characters in it are escaped."""
-        facts: dict[str, Any] = {
-            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "event": self._redact(_event(record)),
-        }
-        facts |= {name: _fact(self._redact, getattr(record, name)) for name in FIELDS if hasattr(record, name)}
+        """The line of a record: the time in UTC, the level, the event, and its facts as `name=value`.
+
+        A value of more than letters, digits and a few signs is a JSON text in ASCII, so no value can begin a line, a
+        fact or an escape of a terminal.
+        """
+        event, facts = str(record.msg), dict(ids())
+        if event in EVENTS:
+            facts |= record.args if isinstance(record.args, Mapping) else {}
+        else:
+            event = "library"
+            facts |= {"library": record.name, "places": f"{record.filename}:{record.lineno}"}
         if record.exc_info and (error := record.exc_info[1]) is not None:
-            facts |= {"error": self._redact(told(error)), "places": _places(error)}
-        if not self._plain:
-            return json.dumps(facts, ensure_ascii=True)
-        return _plain(facts)
+            facts |= {"error": error, "places": _places(error)}
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        head = f"{at.removesuffix('+00:00')}Z {record.levelname.lower()} {event}"
+        return head + "".join(self._shown(facts))
 
+    def _shown(self, facts: Mapping[str, object]) -> Iterable[str]:
+        for name in sorted(facts.keys() & _ORDER.keys(), key=_ORDER.__getitem__):
+            value = facts[name]
+            if value is not None:
+                yield f" {name}={value if type(value) is int else self._word(name, value)}"
 
-def _event(record: logging.LogRecord) -> str:
-    args = record.args
-    if isinstance(args, tuple):
-        args = tuple(told(arg) if isinstance(arg, BaseException) else arg for arg in args)
-    message = str(record.msg) % args if args else str(record.msg)
-    return message if len(message) <= LINE_CHARACTERS else f"{message[:LINE_CHARACTERS]}… cut"
-
-
-def _fact(redact: Callable[[str], str], value: object) -> object:
-    return value if isinstance(value, int | float | None) else redact(str(value))
+    def _word(self, name: str, value: object) -> str:
+        match value:
+            case bool():
+                return "yes" if value else "no"
+            case float():
+                return f"{value:.3f}".rstrip("0").rstrip(".")
+            case datetime():
+                return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            case BaseException():
+                value = told(value)
+        text = str(value) if name in _CLOSED else self._redact(str(value))
+        if len(text) > WORDS_MAX:
+            text = f"{text[:WORDS_MAX]}… cut"
+        return text if _BARE.fullmatch(text) else json.dumps(text)
 
 
 def told(error: BaseException) -> str:
-    """What may be told of an error: the words of ours and of the operating system's, the kind of others."""
+    """What may be told of an error: the words of some of ours and of the operating system's, the kind of all others."""
     if isinstance(error, BaseExceptionGroup):
-        return "; ".join(told(inner) for inner in error.exceptions)
-    kind = type(error)
-    if kind.__module__.partition(".")[0] in OUR_ROOMS:
-        return f"{kind.__name__}: {error}"
+        return "; ".join(dict.fromkeys(told(inner) for inner in error.exceptions))
+    kind = type(error).__name__
+    if isinstance(error, _OURS) and str(error):
+        return f"{kind}: {error}"
     if isinstance(error, OSError) and error.strerror:
-        return f"{kind.__name__}: {error.strerror}"
-    return kind.__name__
+        return f"{kind}: {error.strerror}"
+    return kind
 
 
-def _places(error: BaseException) -> list[str]:
-    """Where an error arose: file, line and function of its innermost frames. Lines of code hold no values."""
+def _places(error: BaseException) -> str:
+    """Where an error arose. Names of files and functions hold no values."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
-    return [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
-
-
-def _plain(facts: dict[str, Any]) -> str:
-    at, level, logger, event, *rest = facts.items()
-    line = f"{at[1][11:19]} {level[1]:7} {logger[1].rpartition('.')[2]}: {event[1]}"
-    line += "".join(f" {name}={value}" for name, value in rest)
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
+    return ", ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)

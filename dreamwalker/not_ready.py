@@ -36,5 +36,5 @@ def why_not(error: BaseException, look_seconds: float) -> NotReady:
             return NotReady(str(error), retry_after_seconds=5.0)
         case StorageError():
             return NotReady(str(error), retry_after_seconds=30.0)
-    log.error("opening failed", exc_info=error)
+    log.error("house.not_opened", exc_info=error)
     return NotReady(f"The storage could not be opened ({type(error).__name__}: {error}).", retry_after_seconds=30.0)

@@ -94,7 +94,7 @@ class _Server:
         try:
             await _Connection(self._app, self._config, self._context, LifespanState({}), cast(Any, wire)).run()
         except Exception as error:
-            log.warning("a connection failed: %s", error)
+            log.warning("connection.failed", exc_info=error)
         finally:
             self._wires.discard(wire)
 
@@ -112,7 +112,7 @@ class _Server:
         await self._winding_up.wait()
         await self._context.terminated.set()  # ends the idle ones
         await trio.sleep(self._system.config.limits.stop_seconds * WIND_UP_SHARE)
-        log.info("%d connections are cut", len(self._wires))
+        log.info("connections.cut", {"connections": len(self._wires)})
         for wire in self._wires:
             wire.cut()  # a send under way is shielded, and ends only so
         connections.cancel_scope.cancel()

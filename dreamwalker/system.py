@@ -192,13 +192,14 @@ class System:
     async def _keep(self, task_status: "trio.TaskStatus[House]") -> None:
         """Run one house to its end."""
         house = House(await self._furnishing(), formerly=self._held_as)
-        up = False
+        up, began = False, time.monotonic()
         self._living = trio.CancelScope()
 
         def opened(house: House) -> None:
             nonlocal up
             up, self.fenced = True, False
             self._opened.set()
+            log.info("house.opened", {"generation": house.store.generation, "ms": _since(began)})
             task_status.started(house)
 
         try:
@@ -213,7 +214,7 @@ class System:
                 self._turn.refused(error)
             if not up:
                 raise error from None
-            log.warning("the house closed: %s", error)
+            log.warning("house.closed", {"why": error})
             if not self.fenced:
                 self._nursery.start_soon(self._reopen)
         finally:
@@ -233,14 +234,14 @@ class System:
             try:
                 await self.open()
             except NotReady as error:
-                log.info("still closed: %s", error)
+                log.info("house.still_closed", {"why": error})
 
     async def migrate(self) -> tuple[str, ...]:
         """Apply the migrations that the database lacks; returns their names. Raises StorageError."""
         migrations = migrate.read_migrations(MIGRATIONS)
         names = await visit(await self._options(), lambda raw: migrate.apply(raw, migrations))
         for name in names:
-            log.info("applied migration %s", name)
+            log.info("migration.applied", {"migration": name})
         return names
 
     async def export(self, take: Callable[[bytes], Awaitable[None]], *, secrets: bool = False) -> None:
@@ -316,6 +317,10 @@ class System:
         """Stop the embedded database, if there is one."""
         if self._embedded is not None:
             await trio.to_thread.run_sync(self._embedded.close)
+
+
+def _since(began: float) -> int:
+    return round(1_000 * (time.monotonic() - began))
 
 
 class _Status:

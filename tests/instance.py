@@ -8,7 +8,6 @@ For example::
 """
 
 import itertools
-import json
 import os
 import signal
 import socket
@@ -24,6 +23,7 @@ import httpx2
 import trio
 
 from tests.kill.server import free_port
+from tests.log_lines import lines_of
 from tests.world import TOKEN, Events, Json
 
 ROOT = Path(__file__).parent.parent
@@ -31,7 +31,7 @@ PATIENCE_SECONDS = 30.0
 OLD, NEW = "66a0aaaa", "66b0aaaa"
 """Generations: the deploy ids of an older and of a newer one."""
 
-READY = "ready to ask the model"
+READY = "model.ready"
 """What it logs when nothing has to be imported any more."""
 
 _numbers = itertools.count(1)
@@ -87,12 +87,12 @@ class Instance:
 
     def lines(self) -> list[Json]:
         """What it has logged."""
-        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+        return lines_of(self.log.read_text().rpartition("\n")[0])
 
     async def logged(self, event: str) -> None:
-        """Wait until it has logged a line that begins so."""
+        """Wait until it has logged this."""
         with trio.fail_after(PATIENCE_SECONDS):
-            while not any(line["event"].startswith(event) for line in self.lines()):
+            while not any(line["event"] == event for line in self.lines()):
                 await trio.sleep(0.02)  # another process: nothing tells when it writes
 
     async def listens(self) -> None:

@@ -5,6 +5,7 @@ they are about the house, not about the call.
 """
 
 import logging
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -56,7 +57,8 @@ class Toolbox:
 
     async def perform(self, context: ToolContext) -> Outcome:
         """Carry out a call and shape its result."""
-        call = context.call
+        call, began = context.call, time.monotonic()
+        facts = {"run": call.run, "call": call.key, "tool": call.tool if call.tool in self._tools else "none"}
         try:
             result = await self._result(context)
         except StorageError:
@@ -64,8 +66,10 @@ class Toolbox:
         except ToolFailed as failure:
             result = Result(parts=(str(failure),), failed=True)
         except Exception as error:
-            log.exception("tool %s failed in %s", call.tool, call.key)
+            log.exception("call.broke", facts)
             result = Result(parts=(f"The tool failed unexpectedly ({type(error).__name__}).",), failed=True)
+        told = {"failed": result.failed, "outside": result.outside, "ms": round(1_000 * (time.monotonic() - began))}
+        log.info("call.ended", {**facts, **told})
         content, parts = self._content(result, context.limits.result_characters)
         return Outcome(
             shown=result_block(call, content, failed=result.failed),

@@ -13,7 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tools.limits import FIXED
 
 from .auth import Headers, Token, judge_host, judge_token
-from .errors import Refused, Where, refusal
+from .errors import Refused, refusal
+from .noted import Noted
 
 HEAR_OUT_BYTES = FIXED.hear_out_bytes
 HEAR_OUT_SECONDS = FIXED.hear_out_seconds
@@ -54,7 +55,12 @@ class Door:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] == "http":
-            await self._admit(scope, Exchange(receive, send))
+            noted = scope[Noted.KEY] = Noted(scope["method"])
+            exchange = Exchange(receive, send)
+            try:
+                await self._admit(scope, exchange)
+            finally:
+                noted.log(exchange.status)
         else:
             await self._app(scope, receive, send)
 
@@ -69,7 +75,7 @@ class Door:
                 judge_token(self._token, scope)
             await self._app(scope, exchange.receive, exchange.send)
         except Exception as error:
-            refused = refusal(error, Where(scope["method"], route or path))  # a public path may hold a secret itself
+            refused = refusal(error, Noted.of(scope))
             if refused is not None and not exchange.started:
                 said = Refused(
                     refused.status, self._redact(refused.message), code=refused.code, headers=refused.headers
@@ -83,8 +89,13 @@ class Exchange:
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
         self._heard_out = False
-        self.started = False
+        self.status: int | None = None
+        """Of the answer, once it has begun."""
+
+    @property
+    def started(self) -> bool:
         """Whether the answer has begun."""
+        return self.status is not None
 
     async def receive(self) -> Message:
         message = await self._receive()
@@ -94,7 +105,7 @@ class Exchange:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.started = True
+            self.status = message["status"]
             said = list(message.get("headers", ()))
             names = {name.lower() for name, _ in said}
             message = {**message, "headers": [*said, *(header for header in HEADERS if header[0] not in names)]}

@@ -20,6 +20,7 @@ from dreamwalker.system import System
 from .auth import Token
 from .body import convert, convert_text, decode, read_body
 from .errors import Refused
+from .noted import Noted
 
 BIGINT_MAX = 2**63 - 1
 
@@ -64,6 +65,10 @@ class Asked(Generic[P, Q, B]):
         """The open house. Raises NotReady."""
         return await self.doors.system.open()
 
+    def about(self, **ids: int) -> None:
+        """Say what the request turned out to be about, for its line in the log."""
+        Noted.of(self.request.scope).ids(**ids)
+
 
 @attrs.frozen(kw_only=True)
 class Endpoint(Generic[P, Q, B]):
@@ -94,7 +99,11 @@ class Endpoint(Generic[P, Q, B]):
 
     async def serve(self, doors: Doors, request: Request) -> ASGIApp:
         """Check the request and have it handled. Raises what the handler raises, and Refused."""
+        noted = Noted.of(request.scope)
+        noted.route = self.route
         path = convert_text(request.path_params.items(), self.path, status=404)
+        if isinstance(id := getattr(path, "id", None), int):
+            noted.ids(id=id)
         query = convert_text(request.query_params.multi_items(), self.query, status=422)
         body = convert({} if self.body is Nothing else decode(await self._read_body(doors, request)), self.body)
         answer = await self.handle(Asked(doors=doors, request=request, path=path, query=query, body=body))

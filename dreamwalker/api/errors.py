@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping
 from typing import Annotated
 
-import attrs
 import msgspec
 from msgspec import Meta
 from starlette.exceptions import HTTPException
@@ -22,6 +21,8 @@ from netlify.gateway import BadVisit
 from storage.errors import CommitUnknown, LeaseLost, StoreBusy, StoreClosed, TookTooLong, Unavailable
 from storage.text import clean
 from tools.limits import FIXED
+
+from .noted import Noted
 
 log = logging.getLogger("dreamwalker.api")
 
@@ -117,15 +118,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     error: Said
 
 
-@attrs.frozen
-class Where:
-    """The request that failed, for the log: never its body, its query or its headers."""
-
-    method: str
-    path: str
-
-
-def refusal(error: Exception, where: Where) -> Refused | None:
+def refusal(error: Exception, where: Noted) -> Refused | None:
     """How the client is told of an error; None if he has gone."""
     error = found if isinstance(found := unwrap(error), Exception) else error
     match error:
@@ -149,7 +142,7 @@ def refusal(error: Exception, where: Where) -> Refused | None:
             return _later("The database did not answer in time. It may still be done; ask again with the same id.")
         case MailboxError():
             return _later("The agent did not answer in time; look again.")
-    log.error("a request failed", exc_info=error, extra={"method": where.method, "path": where.path})
+    log.error("request.failed", {"method": where.method, "route": where.route}, exc_info=error)
     return Refused(500, "Something went wrong inside dreamwalker; its log says what.")
 
 

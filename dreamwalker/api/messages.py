@@ -80,7 +80,7 @@ async def send(asked: Asked[AgentPath, Nothing, NewMessage]) -> Accepted:
     if not given.text.strip() and not given.quotes:
         raise Refused(422, "The message is empty.")
     quotes = [{"from": quote.source, "text": quote.text} for quote in given.quotes]
-    return await _accept(
+    accepted = await _accept(
         await asked.house(),
         asked.path.name,
         given.request_id,
@@ -89,10 +89,14 @@ async def send(asked: Asked[AgentPath, Nothing, NewMessage]) -> Accepted:
         interrupt=given.interrupt,
         seen=given.seen,
     )
+    asked.about(message=accepted.message.id, conversation=accepted.message.conversation)
+    return accepted
 
 
 async def begin_fresh(asked: Asked[AgentPath, Nothing, Fresh]) -> Accepted:
-    return await _accept(await asked.house(), asked.path.name, asked.body.request_id, "fresh", {"text": ""})
+    accepted = await _accept(await asked.house(), asked.path.name, asked.body.request_id, "fresh", {"text": ""})
+    asked.about(message=accepted.message.id, conversation=accepted.message.conversation)
+    return accepted
 
 
 async def _accept(

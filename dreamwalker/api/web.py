@@ -7,6 +7,7 @@ make markup of text (`require-trusted-types-for`).
 """
 
 import hashlib
+from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import netlify
+
+from .noted import Noted
+
+Serve = Callable[[Request], Awaitable[Response]]
 
 SITE = Path(netlify.__file__).parent / "app" / "site"
 
@@ -131,4 +136,14 @@ def _answer(request: Request, file: File) -> Response:
 
 def routes() -> list[Route]:
     """Everything that is served of the app."""
-    return [Route(path, serve_page if path in PAGES else serve_file, methods=["GET"]) for path in ROUTES]
+    return [Route(path, _noted(path, serve_page if path in PAGES else serve_file), methods=["GET"]) for path in ROUTES]
+
+
+def _noted(route: str, serve: Serve) -> Serve:
+    """The same, for a log that says which route it was."""
+
+    async def noted(request: Request) -> Response:
+        Noted.of(request.scope).route = route
+        return await serve(request)
+
+    return noted

@@ -6,6 +6,7 @@ One rule: `server.json` is only a hint. What it names counts if that process liv
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -26,6 +27,8 @@ START_SECONDS = 90.0
 STOP_SECONDS = 12.0
 """How long a server may take to end; it promises 10."""
 _LOOK_AGAIN_SECONDS = 0.05
+_LOGGED = re.compile(r"\d{4}-\d\d-\d\dT")
+"""How a line of the log begins, unlike what is said to a person."""
 
 
 @attrs.frozen
@@ -113,7 +116,7 @@ class Child:
 
     def _last_words(self) -> str:
         lines = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
-        spoken = [line for line in lines if not line.startswith("{")]
+        spoken = [line for line in lines if not _LOGGED.match(line)]
         return f"{(spoken or ['It said nothing.'])[-1]} (All that it said is in {self._log}.)"
 
 

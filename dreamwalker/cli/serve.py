@@ -85,7 +85,7 @@ class _Serving:
     async def run(self) -> None:
         """Serve until told to stop."""
         async with system.start(self.config) as running:
-            logs.set_up(sys.stderr, redact=lambda text: running.redactor.text(text))
+            logs.set_up(sys.stderr, redact=lambda text: running.redactor.text(text), level=self.config.log_level)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._heed_signals, running)
                 if self.attached:

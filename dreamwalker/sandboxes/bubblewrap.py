@@ -222,7 +222,7 @@ class Bubblewrap:
             await trio.sleep(LOOK_SECONDS)
             use = await trio.to_thread.run_sync(measure, command.process.pid, folder, limits.sandbox_files)
             if (why := use.over(limits)) is not None:
-                log.info("a command is ended: too much %s", why)
+                log.info("sandbox.command_ended", {"why": why})
                 command.end(why)
 
     async def _time_out(self, command: _Command) -> None:
@@ -241,7 +241,7 @@ class Bubblewrap:
         try:
             await trio.to_thread.run_sync(self._folders.sweep)
         except OSError as error:
-            log.warning("what may be left of tasks can't be deleted: %s", error)
+            log.warning("sandbox.left_behind", {"why": error})
 
 
 async def _open_door(command: _Command) -> socket.socket | None:
@@ -263,7 +263,7 @@ async def _open_door(command: _Command) -> socket.socket | None:
                 args, pass_fds=(theirs.fileno(),), env={}, cwd="/", check=False, capture_stderr=True
             )
         if ended.returncode != 0:
-            log.warning("no way out of a sandbox: %s", ended.stderr.decode("utf-8", "replace").strip()[-300:])
+            log.warning("sandbox.closed_in", {"why": ended.stderr.decode("utf-8", "replace").strip()[-300:]})
             return None
         _, fds, _, _ = socket.recv_fds(ours, 1, 1)
     return socket.socket(fileno=fds[0])

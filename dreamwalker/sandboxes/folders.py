@@ -176,4 +176,4 @@ def _delete(folder: Path) -> None:
             return
         except OSError as error:
             last = error
-    log.warning("%s is left behind for now: %s", folder.name, last)
+    log.warning("sandbox.left_behind", {"folder": folder.name, "why": last})

@@ -194,7 +194,7 @@ class Vercel:
                 await machine.api.extend(machine.session, used_up)
                 machine.ends_at += used_up
             except SandboxFailed as failed:
-                log.info("the hosted machine can't be kept longer: %s", failed)
+                log.info("sandbox.not_kept", {"why": failed})
 
     # -- cleaning up
 
@@ -220,7 +220,7 @@ class Vercel:
                     if name != self._name:
                         await api.delete(name)
         except SandboxFailed as failed:
-            log.warning("what may be left of tasks can't be deleted: %s", failed)
+            log.warning("sandbox.left_behind", {"why": failed})
 
     async def _discard(self, machine: _Machine) -> None:
         self._machine = None
@@ -240,4 +240,4 @@ async def _quietly(doing: Awaitable[None]) -> None:
     try:
         await doing
     except SandboxFailed as failed:
-        log.warning("something may be left of a task: %s", failed)
+        log.warning("sandbox.left_behind", {"why": failed})

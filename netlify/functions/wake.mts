@@ -12,19 +12,23 @@ export default async function wake(): Promise<void> {
   const token = process.env.DREAMWALKER_WAKE_TOKEN
   if (!token || !process.env.URL) throw new Error('DREAMWALKER_WAKE_TOKEN is not set, so dreamwalker is not woken')
   for (let tried = 1; tried <= TRIES; tried++) {
-    const said = await ask(new URL('/api/wake', process.env.URL), token)
-    console.log(`try ${tried}: ${said}`)
-    if (said.startsWith('200')) return
+    if (await ask(new URL('/api/wake', process.env.URL), token, tried) === 200) return
   }
   throw new Error('dreamwalker was not woken; it is tried again in four minutes')
 }
 
-async function ask(url: URL, token: string): Promise<string> {
+/** Ask once, and say so in a line of the log as dreamwalker writes them. Returns the status, 0 if there was none. */
+async function ask(url: URL, token: string, tries: number): Promise<number> {
+  const began = Date.now()
+  const note = (level: string, event: string, facts: string): void =>
+    console.log(`${new Date().toISOString()} ${level} ${event} ${facts} ms=${Date.now() - began} tries=${tries}`)
   try {
     const headers = { authorization: `Bearer ${token}` }
-    const answer = await fetch(url, { method: 'POST', headers, signal: AbortSignal.timeout(TRY_MS) })
-    return `${answer.status} ${await answer.text()}`
+    const { status } = await fetch(url, { method: 'POST', headers, signal: AbortSignal.timeout(TRY_MS) })
+    note(status === 200 ? 'info' : 'warning', 'wake.answered', `status=${status}`)
+    return status
   } catch (error) {
-    return `no answer (${error instanceof Error ? error.message : error})`
+    note('warning', 'wake.failed', `why=${JSON.stringify(error instanceof Error ? error.message : error)}`)
+    return 0
   }
 }

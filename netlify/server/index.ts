@@ -33,6 +33,19 @@ const IDLE_SOCKET_MS = 30_000 // shorter than the 60 s after which the child clo
 /** What netlify/build.py wrote down of the deploy. Under `netlify dev` there is no such file. */
 interface Built { id: string, context: string, urls: string[] }
 
+/** A line of the log as dreamwalker writes them: dreamwalker/events.py lists the events and their facts. */
+function note(level: 'info' | 'warning' | 'error', event: string, facts: Record<string, unknown>): void {
+  const told = Object.entries(facts).map(([name, value]) => {
+    const text = value instanceof Error ? value.message : String(value)
+    return ` ${name}=${/^[\w.:/{}+@*-]+$/.test(text) ? text : ascii(JSON.stringify(text))}`
+  })
+  console.log(`${new Date().toISOString()} ${level} ${event}${told.join('')}`)
+}
+
+function ascii(json: string): string {
+  return json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
 const built = readBuilt()
 
 function readBuilt(): Built {
@@ -42,7 +55,7 @@ function readBuilt(): Built {
     const { id, context, urls } = JSON.parse(readFileSync(file, 'utf8'))
     return { id: String(id), context: String(context), urls: urls.filter((url: unknown) => URL.canParse(String(url))) }
   } catch (error) { // what is known of no deploy is taken for production's, which works only where it is published
-    console.error('build/deploy.json cannot be read:', error)
+    note('error', 'entry.no_deploy', { why: error })
     return { id: '', context: 'production', urls: [] }
   }
 }
@@ -65,6 +78,7 @@ function child(): Promise<Child> {
 }
 
 async function start(): Promise<Child> {
+  const began = Date.now()
   const secret = randomBytes(32).toString('hex') // shows the child that a visit was written here
   const home = mkdtempSync(path.join(os.tmpdir(), 'dreamwalker-'))
   const socket = path.join(home, 'socket')
@@ -79,7 +93,7 @@ async function start(): Promise<Child> {
   // Through console, for the platform collects that; what a child writes by itself may get lost.
   for (const lines of [python.stdout, python.stderr]) readline.createInterface({ input: lines! }).on('line', console.log)
   python.once('close', (code, signal) => {
-    console.log(`dreamwalker ended: ${signal ?? `status ${code}`}`)
+    note('warning', 'entry.ended', { code: signal ?? code })
     if (listens) running = undefined
     agent.destroy()
     rmSync(home, { recursive: true, force: true })
@@ -95,6 +109,7 @@ async function start(): Promise<Child> {
     python.once('close', settle(() => reject(new NotStarted('dreamwalker ended before it listened'))))
   })
   listens = true
+  note('info', 'entry.started', { ms: Date.now() - began })
   return { process: python, socket, agent, secret }
 }
 
@@ -151,7 +166,7 @@ async function pass(request: IncomingMessage, response: ServerResponse): Promise
   try {
     to = await child()
   } catch (error) {
-    console.error('dreamwalker is not there:', error)
+    note('error', 'entry.not_started', { why: error })
     return refuse(response, error instanceof NotStarted
       ? 'dreamwalker could not be started; the log of the server says why.'
       : 'dreamwalker is stopping; ask again in a moment.')
@@ -166,7 +181,7 @@ async function pass(request: IncomingMessage, response: ServerResponse): Promise
   })
   onward.once('error', (error) => {
     if (response.headersSent) return void response.destroy() // cut, so that nobody takes a part for the whole
-    console.error(`a request was lost with dreamwalker: ${error.message}`)
+    note('warning', 'entry.lost', { why: error })
     refuse(response, 'dreamwalker ended while it was at this; ask again with the same id.')
   })
   response.once('close', () => onward.destroy())
@@ -196,7 +211,7 @@ function stop(): Promise<void> {
 // The platform takes this server over, with its port: it never listens by itself.
 export default http.createServer((request, response) => {
   pass(request, response).catch((error: unknown) => { // one request is lost, never the whole server
-    console.error('a request could not be passed on:', error)
+    note('error', 'entry.broke', { why: error })
     if (response.headersSent) response.destroy()
     else refuse(response, 'dreamwalker could not be asked; ask again in a moment.')
   })
@@ -208,5 +223,5 @@ interface Lifecycle { start: (() => unknown)[], shutdown: (() => unknown)[], hea
 const lifecycle = Symbol.for('@netlify/server/lifecycle')
 const hooks = ((globalThis as Record<symbol, unknown>)[lifecycle] ??=
   { start: [], shutdown: [], health: [], started: false }) as Lifecycle
-hooks.start.push(() => child().catch((error: unknown) => console.error('dreamwalker is not there:', error)))
+hooks.start.push(() => child().catch((error: unknown) => note('error', 'entry.not_started', { why: error })))
 hooks.shutdown.push(stop)

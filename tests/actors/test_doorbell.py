@@ -73,7 +73,7 @@ async def test_a_message_that_is_read_while_its_letter_comes_is_placed_once(
                 nursery.start_soon(ring)
             await it.settled(number + 1)
         assert await it.said() == [text for number in range(ROUNDS) for text in (str(number), f"{number}.")]
-        assert not [record for record in caplog.records if "looking again" in record.message]
+        assert not [record for record in caplog.records if record.msg == "conversation.changed"]
 
 
 @pytest.mark.parametrize("steps", range(8))

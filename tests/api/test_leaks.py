@@ -6,8 +6,8 @@ What the owner himself typed is his, and stands as he typed it in the message th
 import io
 import logging
 import random
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -15,11 +15,11 @@ import attrs
 import pytest
 import trio
 
-from dreamwalker import logs
 from dreamwalker.sandboxes.account import Account
 from storage.operation import Read, Reader
 from tests.api.test_agents import GARDENER
 from tests.hand_clock import HandClock
+from tests.log_lines import logged
 from tests.messages_api import answer, fail, text, use
 from tests.messages_api.server import Request
 from tests.ntfy import Ntfy, serve_ntfy
@@ -111,7 +111,8 @@ async def _fails(context: ToolContext, arguments: _Nothing) -> Result:
 
 
 async def _breaks(context: ToolContext, arguments: _Nothing) -> Result:
-    logging.getLogger("dreamwalker.tools").warning("about to break: %s", ALL, extra={"agent": ALL})
+    logging.getLogger("dreamwalker.tools").warning("push.failed", {"push": ALL, "why": ALL, "text": ALL})
+    logging.getLogger("a.library").warning("about to break: %s", ALL)
     raise RuntimeError(ALL)
 
 
@@ -119,19 +120,6 @@ PROBES = tuple(
     Tool(name=name, description="A probe.", arguments=_Nothing, run=run, exit=False)
     for name, run in (("tell", _parts), ("fail", _fails), ("break", _breaks))
 )
-
-
-@contextmanager
-def logged() -> Iterator[io.StringIO]:
-    """What is logged, as the server would."""
-    root, lines = logging.getLogger(), io.StringIO()
-    before, level = list(root.handlers), root.level
-    logs.set_up(lines, redact=FINDS.text)
-    try:
-        yield lines
-    finally:
-        root.handlers[:] = before
-        root.setLevel(level)
 
 
 @asynccontextmanager
@@ -193,7 +181,7 @@ def _speak(request: Request) -> Any:
 
 async def test_nothing_that_is_stored_streamed_sent_or_logged_holds_a_secret(database_url: str) -> None:
     clock = HandClock()
-    with logged() as lines:
+    with logged(FINDS.text, logging.DEBUG) as lines:
         async with planted(database_url, clock) as (w, ntfy):
             w.api.answer_with(_speak)
             await w.post("/api/agents", GARDENER | {"job": ALL[:280], "instructions": ALL}, status=201)
@@ -229,7 +217,7 @@ async def test_nothing_that_is_stored_streamed_sent_or_logged_holds_a_secret(dat
 
 async def test_what_a_model_says_when_it_fails_is_told_without_secrets(database_url: str) -> None:
     clock = HandClock()
-    with logged() as lines:
+    with logged(FINDS.text, logging.DEBUG) as lines:
         async with planted(database_url, clock) as (w, ntfy):
             w.api.answer_with(lambda request: fail(400, message=ALL[:1_500]))
             await w.say("Hello")

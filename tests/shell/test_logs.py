@@ -1,107 +1,192 @@
 """Logs: one line an event, with what helps and without what is private."""
 
-import io
-import json
+import ast
 import logging
+import re
 from collections.abc import Iterator
-from typing import Any
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
-from dreamwalker import logs
-from storage.errors import Unavailable
+from actors.about import about
+from dreamwalker import config
+from dreamwalker.events import EVENTS, FACTS
+from storage.errors import Duplicate, Unavailable
+from tests.log_lines import lines_of, logged, parse
 from tools.redact import Redactor
 
 SECRET = "sk-a-secret-of-the-server-123"
+ROOT = Path(__file__).parent.parent.parent
+OUR_ROOMS = ("dreamwalker", "actors", "tools", "storage", "netlify")
+log = logging.getLogger("dreamwalker.tests")
 
 
-class Terminal(io.StringIO):
-    """A stream that is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.fixture(autouse=True)
-def root() -> Iterator[None]:
-    """The root logger is put back as it was."""
-    logger = logging.getLogger()
-    handlers, level = list(logger.handlers), logger.level
-    yield
-    logger.handlers[:], logger.level = handlers, level
+def test_an_event_is_one_line_with_its_facts_in_their_order() -> None:
+    with logged() as stream:
+        log.info("call.ended", {"ms": 812, "failed": False, "tool": "delegate", "call": "call:17.1.0", "run": 17})
+    at, rest = stream.getvalue().split(" ", 1)
+    assert datetime.fromisoformat(at).tzinfo == UTC
+    assert rest == "info call.ended run=17 call=call:17.1.0 tool=delegate failed=no ms=812\n"
 
 
-def lines(stream: io.StringIO) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in stream.getvalue().splitlines()]
-
-
-def set_up(stream: io.StringIO) -> logging.Logger:
-    logs.set_up(stream, redact=Redactor({"MODEL KEY": SECRET}).text)
-    return logging.getLogger("dreamwalker.tests")
-
-
-def test_an_event_is_one_line_of_json_with_the_ids_it_carries() -> None:
-    stream = io.StringIO()
-    set_up(stream).info("run %d\nis taken up", 7, extra={"run": 7, "call": "call:7.1.0", "text": "private"})
-    (line,) = lines(stream)
-    assert line.pop("at").endswith("+00:00")
-    assert line == {
+def test_each_kind_of_fact_is_shown_so_that_it_can_be_read_back() -> None:
+    with logged() as stream:
+        until = datetime.fromisoformat("2026-11-30T08:00+01:00")
+        log.info("run.waits", {"run": 7, "until": until, "tries": None, "seconds": 1.25, "why": 'so "it" is\tthen'})
+    (line,) = lines_of(stream.getvalue())
+    assert line | {"at": ""} == {
+        "at": "",
         "level": "info",
-        "logger": "dreamwalker.tests",
-        "event": "run 7\nis taken up",
+        "event": "run.waits",
         "run": 7,
-        "call": "call:7.1.0",
+        "until": "2026-11-30T07:00:00Z",
+        "seconds": "1.25",
+        "why": 'so "it" is\tthen',
     }
 
 
-def test_secrets_are_taken_out_of_every_part_of_a_line() -> None:
-    stream = io.StringIO()
-    logger = set_up(stream)
-    logger.warning("it said %s", SECRET, extra={"path": f"/{SECRET}"})
-    try:
-        raise Unavailable(f"no way to postgres://me:{SECRET}@host")
-    except Unavailable:
-        logger.exception("failed")
+def test_what_is_worked_on_is_told_with_each_line_and_what_a_line_says_itself_goes_first() -> None:
+    with logged() as stream:
+        with about(lambda: {"conversation": 3, "run": 17}):
+            log.info("model.answered", {"ms": 5})
+            log.info("call.ended", {"run": 18})
+        log.info("push.sent", {"push": "slot:3"})
+    first, second, third = lines_of(stream.getvalue())
+    assert (first["conversation"], first["run"], first["ms"]) == (3, 17, 5)
+    assert (second["conversation"], second["run"]) == (3, 18)
+    assert "run" not in third
+
+
+def test_secrets_are_taken_out_of_every_fact() -> None:
+    with logged(Redactor({"MODEL KEY": SECRET}).text) as stream:
+        log.warning("push.failed", {"push": SECRET, "why": f"it said {SECRET}"})
+        try:
+            raise Unavailable(f"no way to postgres://me:{SECRET}@host")
+        except Unavailable as error:
+            log.exception("house.not_opened", {"why": error})
     assert SECRET not in stream.getvalue()
-    assert stream.getvalue().count("[redacted MODEL KEY]") == 3
+    assert [line["why"] for line in lines_of(stream.getvalue())] == [
+        "it said [redacted MODEL KEY]",
+        "Unavailable: no way to postgres://me:[redacted MODEL KEY]@host",
+    ]
 
 
 def test_of_a_foreign_error_only_its_kind_and_its_place_are_told() -> None:
-    stream = io.StringIO()
-    logger = set_up(stream)
-    try:
-        int("what the owner wrote")
-    except ValueError as error:
-        logger.exception("a request failed")
-        logger.warning("it failed: %s", error)
-    first, second = lines(stream)
+    with logged() as stream:
+        try:
+            int("what the owner wrote")
+        except ValueError as error:
+            log.exception("request.failed")
+            log.warning("search.failed", {"why": error})
+    first, second = lines_of(stream.getvalue())
     assert "owner" not in stream.getvalue()
-    assert first["error"] == "ValueError" and "test_logs.py" in first["places"][-1]
-    assert second["event"] == "it failed: ValueError"
+    assert first["error"] == "ValueError" and first["places"].startswith("test_logs.py:")
+    assert second["why"] == "ValueError"
 
 
-def test_what_an_error_of_ours_or_of_the_operating_system_says_is_told() -> None:
-    stream = io.StringIO()
-    logger = set_up(stream)
-    logger.warning("%s", Unavailable("the database sleeps"))
-    logger.warning("%s", FileNotFoundError(2, "No such file or directory", "/private/name"))
-    logger.warning("%s", ExceptionGroup("both", [Unavailable("one"), ValueError("private")]))
-    assert [line["event"] for line in lines(stream)] == [
+def test_only_errors_whose_words_are_all_ours_say_what_was_wrong() -> None:
+    with logged() as stream:
+        for error in (
+            Unavailable("the database sleeps"),
+            Duplicate("Key (source_key)=(private) exists", constraint="a"),
+            FileNotFoundError(2, "No such file or directory", "/private/name"),
+            ExceptionGroup("both", [Unavailable("one"), ValueError("private")]),
+        ):
+            log.info("house.closed", {"why": error})
+    assert [line["why"] for line in lines_of(stream.getvalue())] == [
         "Unavailable: the database sleeps",
+        "Duplicate",
         "FileNotFoundError: No such file or directory",
         "Unavailable: one; ValueError",
     ]
 
 
-def test_a_terminal_gets_plain_lines_that_it_can_not_be_hijacked_by() -> None:
-    stream = Terminal()
-    set_up(stream).error("a \x1b[31mred\nline\u202e", extra={"run": 3})
-    line = stream.getvalue()
-    assert line.count("\n") == 1 and "\x1b" not in line and "\u202e" not in line
-    assert "error" in line and "tests: a \\x1b[31mred\\nline\\u202e run=3" in line
+def test_what_is_not_listed_is_left_out_and_a_library_is_named_and_not_quoted() -> None:
+    with logged() as stream:
+        log.info("push.sent", {"push": "slot:3", "text": "private"})
+        log.info("A private thing was %s", "said")
+        logging.getLogger("a.library").warning(f"private {len('x')}")
+    assert "private" not in stream.getvalue()
+    _, second, third = lines_of(stream.getvalue())
+    assert second["event"] == third["event"] == "library"
+    assert third["library"] == "a.library" and third["places"].startswith("test_logs.py:")
 
 
-def test_a_long_event_is_cut() -> None:
-    stream = io.StringIO()
-    set_up(stream).info("%s", "x" * 100_000)
-    assert len(stream.getvalue()) < 5_000
+@given(some.text(some.characters(exclude_categories=())))
+def test_no_value_can_begin_a_line_or_a_fact_or_move_a_terminal(words: str) -> None:
+    with logged() as stream:
+        log.info("push.failed", {"push": words, "why": f"x run=1\n{words}"})
+    (line,) = stream.getvalue().splitlines()
+    said = parse(line)
+    assert set(said) == {"at", "level", "event", "push", "why"}
+    assert str(said["push"]) == words[:300] + ("… cut" if len(words) > 300 else "") or words.isdigit()
+
+
+def test_a_long_fact_is_cut() -> None:
+    with logged() as stream:
+        log.info("push.failed", {"why": "x" * 100_000})
+    assert len(stream.getvalue()) < 400
+
+
+def test_nothing_below_the_level_is_logged() -> None:
+    with logged(level=logging.WARNING) as stream:
+        log.info("push.sent")
+        logging.getLogger("httpx2").info("a request")
+        log.warning("push.refused")
+    assert [line["event"] for line in lines_of(stream.getvalue())] == ["push.refused"]
+
+
+# -- the list
+
+
+def logging_calls() -> Iterator[tuple[str, ast.Call]]:
+    """Every call of a module's `log`, and where it stands."""
+    for room in OUR_ROOMS:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if (
+                    isinstance(node, ast.Call)
+                    and isinstance(node.func, ast.Attribute)
+                    and isinstance(node.func.value, ast.Name)
+                    and node.func.value.id == "log"
+                    and node.func.attr in ("log", "debug", "info", "warning", "error", "exception")
+                ):
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", node
+
+
+def test_every_event_that_is_logged_is_listed_and_every_one_that_is_listed_is_logged() -> None:
+    found = set()
+    for where, call in logging_calls():
+        names = [arg.value for arg in call.args[:2] if isinstance(arg, ast.Constant)]
+        assert len(names) == 1 and isinstance(names[0], str), f"{where}: an event is a name, not words"
+        assert {keyword.arg for keyword in call.keywords} <= {"exc_info"}, where
+        found.add(names[0])
+        for fact in ast.walk(call):
+            if isinstance(fact, ast.Dict):
+                keys = {key.value for key in fact.keys if isinstance(key, ast.Constant)}
+                assert keys <= FACTS.keys(), f"{where}: {keys - FACTS.keys()}"
+    for path in ("netlify/server/index.ts", "netlify/functions/wake.mts"):
+        found |= set(re.findall(r"note\([^,]+, '([a-z_.]+)'", (ROOT / path).read_text()))
+    assert found | {"library"} == EVENTS.keys()
+
+
+def test_how_much_is_logged_is_a_setting() -> None:
+    assert config.read({"HOME": "/", "DREAMWALKER_LOG": "warning"}).log_level == logging.WARNING
+    assert config.read({"HOME": "/"}).log_level == logging.INFO
+    with pytest.raises(
+        config.BadConfiguration, match="DREAMWALKER_LOG is one of debug, info, warning, error; it is 'all'"
+    ):
+        config.read({"HOME": "/", "DREAMWALKER_LOG": "all"})
+
+
+def test_nobody_logs_in_any_other_way() -> None:
+    for room in OUR_ROOMS:
+        for path in (ROOT / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("getLogger"):
+                    assert path.name in ("logs.py", "server.py") or ast.unparse(node).startswith(
+                        "logging.getLogger('dreamwalker."
+                    ), path

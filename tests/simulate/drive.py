@@ -8,7 +8,7 @@ import importlib
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
@@ -282,14 +282,14 @@ class Listening(logging.Handler):
         self._stage = stage
 
     def emit(self, record: logging.LogRecord) -> None:
-        said, life = record.getMessage(), LIVING.get()
+        event, facts, life = record.msg, record.args, LIVING.get()
         if life is not None and life.dead and not life.stopped:
             return  # the dead say nothing
-        if said.startswith("the house closed"):
-            self._stage.said_of_closing.append(said)
-        elif record.levelno >= logging.ERROR and " failed in call:" not in said:
+        if event == "house.closed" and isinstance(facts, Mapping):
+            self._stage.said_of_closing.append(str(facts["why"]))
+        elif record.levelno >= logging.ERROR and event != "call.broke":
             error = record.exc_info[1] if record.exc_info else None
-            self._stage.violations.append(f"it logged: {said}" + (f" ({error!r})" if error else ""))
+            self._stage.violations.append(f"it logged: {event} {facts}" + (f" ({error!r})" if error else ""))
 
     def __enter__(self) -> None:
         logging.getLogger().addHandler(self)

@@ -4,7 +4,6 @@ One rule: it is told everything by its environment, and it reaches the database 
 here, so that the same things can happen to it at the same steps.
 """
 
-import json
 import os
 import signal
 import socket
@@ -16,6 +15,7 @@ import attrs
 import trio
 
 from tests.kill.server import free_port
+from tests.log_lines import lines_of
 from tests.simulate.life import Life
 from tests.simulate.nest import Fork, Nest
 from tools.limits import Limits
@@ -103,9 +103,9 @@ class Process(Life):
         if not self.dead and not (self.stopped and code == 0):
             self.stage.violations.append(f"{self.app} ended by itself with {code}: {said[-400:]}")
         for line in said.splitlines():
-            if line.startswith("{") and json.loads(line)["level"] == "error":
+            if (logged := lines_of(line)) and logged[0]["level"] == "error":
                 self.stage.violations.append(f"{self.app} logged: {line[:400]}")
-            elif not line.startswith("{") and not line.startswith("dreamwalker listens"):
+            elif not logged and not line.startswith("dreamwalker listens"):
                 self.stage.violations.append(f"{self.app} printed: {line[:400]}")
 
 
