@@ -70,7 +70,7 @@ class Conversing:
             await self._steps.end_early("failed", f"It was taken up {times} without getting on, and given up.")
         else:
             await self._means.guard.warm()  # a death meanwhile is not the run's, so it must not count against it
-            log.info("run %d is taken up again", run.id)
+            log.info("run.resumed", {"run": run.id, "conversation": self.id, "tries": run.attempt + 1})
             tried = attrs.evolve(run, attempt=run.attempt + 1)
             await self._steps.commit(
                 [runs.taken_up(tried, self._means.store.generation, self._means.clock.now())], tried
@@ -163,7 +163,7 @@ class Conversing:
             limits=means.limits,
         )
         self._steps.reservation = None
-        log.info("conversation %d is summed up to entry %d", self.id, summary.covers_to)
+        log.info("conversation.summed_up", {"conversation": self.id, "run": run.id, "entry": summary.covers_to})
         writes = [*means.guard.settle(reservation, reply.usage), conversations.add(summary)]
         await self._steps.commit(writes, attrs.evolve(run, attempt=0, retries=0))
         self.transcript.sum_up(summary)

@@ -22,6 +22,7 @@ from tools.taint import Mode
 from tools.toolbox import Outcome, Toolbox
 
 from . import journal
+from .about import tell_of
 from .clock import Clock
 from .gate import Verdict
 from .live import Live
@@ -91,6 +92,8 @@ class Steps:
                 bells = (*bells, Bell(runs.ENDED, self.id))
         no = await self._means.store.ask(Commit(tuple(steps), (Bell(inbox.LIVE, self.id), *bells), self.id))
         self.transcript.run = None if run is None or run.ended else attrs.evolve(run, no=no)
+        if run is not None:
+            tell_of(run)
         return no
 
     async def commit_asking(
@@ -176,6 +179,7 @@ class Steps:
             )
         )
         self.transcript.run = replied.run
+        tell_of(replied.run)
         return replied.calls
 
     def _reserve(self, run: Run) -> tuple[Reservation, Run]:
@@ -196,7 +200,7 @@ class Steps:
         """End the open run as "failed" or "stopped", with a result for every call that has none."""
         run = self.transcript.run
         assert run is not None
-        await self._means.store.ask(
+        ended = await self._means.store.ask(
             runs.End(
                 run=run.id,
                 agent=self._agent().name,
@@ -207,4 +211,6 @@ class Steps:
                 writes=tuple(writes),
             )
         )
+        if ended is not None:
+            tell_of(ended)
         self.stale = True

@@ -175,7 +175,7 @@ class Store:
             try:
                 await self._bridge.call(self._connection.close)
             except StoreClosed:
-                log.warning("the storage ended before its lease was given up")
+                log.warning("lease.kept")
         self._connection.cut()  # or a silent server could hold up the end
         self._bridge.stop()
 
@@ -187,7 +187,7 @@ class Store:
                 try:
                     await self.ask(Commit())
                 except StoreBusy as error:  # it may still be done; if not, the next turn sees it by the lease's age
-                    log.info("renewing the lease takes long: %s", error)
+                    log.info("lease.slow", {"why": error})
                 except StorageError as error:
-                    log.info("renewing the lease failed: %s", error)
+                    log.info("lease.not_renewed", {"why": error})
                     return

@@ -159,7 +159,7 @@ class _Link:
     def _meets_pooler(self, error: Exception) -> bool:
         if self._pooler or self.options.pooler is not None or code_of(error) not in _POOLED:
             return False
-        log.info("the database is behind a pooler: statements are not kept prepared")
+        log.info("database.pooled")
         self._pooler = True
         return True
 
@@ -169,7 +169,7 @@ class _Link:
 
     def _lost(self, why: str) -> None:
         self.drops += 1
-        log.info("database connection lost, reconnecting: %s", why)
+        log.info("database.lost", {"why": why})
         self.drop()
 
     def drop(self) -> None:
@@ -463,4 +463,4 @@ def _now() -> float:
 
 
 def _loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    log.error("in the database driver: %s", context.get("message"), exc_info=context.get("exception"))
+    log.error("database.broke", exc_info=context.get("exception"))
