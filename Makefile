@@ -88,12 +88,16 @@ simulate: .venv/ready
 mutants: .venv/ready
 	@$(BIN)/python -m tests.simulate.mutants
 
-# The site as Netlify's own packages build it, and an owner's day under its own bootstrap. It needs npm.
-netlify: .venv/ready tests/netlify/node_modules
+# Both sites as Netlify's own packages build them, under its own bootstraps: an owner's day, and who is let in. It needs npm.
+netlify: .venv/ready tests/netlify/node_modules netlify/app/node_modules
 	@$(BIN)/python -m tests.netlify
 
 tests/netlify/node_modules: tests/netlify/package-lock.json
 	cd tests/netlify && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+netlify/app/node_modules: netlify/app/package-lock.json
+	npm --prefix netlify/app ci --silent
 	@touch $@
 
 gate: .venv/ready
@@ -137,9 +141,8 @@ lock: .venv/ready
 	@touch $@
 
 # What drives a browser, and Node packages: the tests of the web app need them, and nothing else does.
-.venv/browser: .venv/ready tests/app/requirements.txt netlify/app/package-lock.json
+.venv/browser: .venv/ready tests/app/requirements.txt netlify/app/node_modules
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r tests/app/requirements.txt
-	npm --prefix netlify/app ci --silent
 	@touch $@
 
 .venv/fuzz/ready: .venv/ready tests/fuzz/requirements.txt

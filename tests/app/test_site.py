@@ -6,9 +6,7 @@ test says. What only the real platform could show is not shown here.
 
 import json
 import shutil
-import subprocess
 import time
-import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,12 +19,12 @@ from playwright.sync_api import expect
 from tests.app.browser import Chromium, Window, window
 from tests.messages_api import say
 from tests.messages_api.replies import Gate
+from tests.netlify.built import MODULES, build_app
 from tests.world import PATIENCE_SECONDS, TOKEN, World, world
 
 pytestmark = pytest.mark.extra
 
 ROOT = Path(__file__).parent.parent.parent
-NETLIFY = ROOT / "tests/netlify/node_modules"
 OWNER = "Owner@home.example"
 
 
@@ -181,20 +179,8 @@ async def test_a_site_that_is_set_up_wrongly_says_what_is_wrong(database_url: st
                 assert (answer.status_code, answer.json()["error"]["code"]) == (502, code)
 
 
-@pytest.mark.skipif(not NETLIFY.is_dir(), reason="`make tests/netlify/node_modules` installs Netlify's own packages")
+@pytest.mark.skipif(not MODULES.is_dir(), reason="`make tests/netlify/node_modules` installs Netlify's own packages")
 def test_netlifys_own_build_takes_the_site_as_it_is(tmp_path: Path) -> None:
-    app = ROOT / "netlify/app"
-    for name in ("site", "functions"):
-        shutil.copytree(app / name, tmp_path / name)
-    for name in ("netlify.toml", "package.json", "package-lock.json"):
-        shutil.copy(app / name, tmp_path)
-    shutil.copytree(app / "node_modules/@netlify", tmp_path / "node_modules/@netlify")
-    shutil.copytree(app / "node_modules/gotrue-js", tmp_path / "node_modules/gotrue-js")
-    build = [NETLIFY / "node/bin/node", NETLIFY / "@netlify/build/bin.js", "--offline", "--cwd", tmp_path]
-    said = subprocess.run(build, capture_output=True, text=True, check=False)
-    assert said.returncode == 0, said.stdout + said.stderr
-    (function,) = json.loads((tmp_path / ".netlify/functions/manifest.json").read_text())["functions"]
-    assert function["name"] == "api" and [route["pattern"] for route in function["routes"]] == ["/api/*"]
-    assert function["invocationMode"] == "stream"
-    with zipfile.ZipFile(function["path"]) as archive:
-        assert {"functions/api.mjs", "node_modules/@netlify/identity/dist/main.js"} <= set(archive.namelist())
+    archive = build_app(tmp_path).parent
+    for name in ("functions/api.mjs", "node_modules/@netlify/identity/dist/main.js"):
+        assert (archive / name).is_file()

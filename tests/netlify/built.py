@@ -4,6 +4,7 @@ One rule: nothing of the checkout is at hand where it runs; only the Python in i
 can't be fetched.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -61,6 +62,28 @@ def build(folder: Path, deploy_id: str) -> Site:
         zipped.extractall(folder / "wake")
     shutil.rmtree(source)
     return Site(server=folder / "server", wake=folder / "wake", archive_bytes=size)
+
+
+def build_app(folder: Path) -> Path:
+    """Build the web app's own site in a folder; returns its function's entry point. Raises CalledProcessError.
+
+    Of its packages it has those that the function needs, in the versions that its own lock names.
+    """
+    app = ROOT / "netlify/app"
+    for name in ("site", "functions"):
+        shutil.copytree(app / name, folder / name)
+    for name in ("netlify.toml", "package.json", "package-lock.json"):
+        shutil.copy(app / name, folder)
+    for name in ("@netlify/identity", "gotrue-js"):
+        shutil.copytree(app / "node_modules" / name, folder / "node_modules" / name)
+    build = [NODE, MODULES / "@netlify/build/bin.js", "--offline", "--cwd", folder]
+    subprocess.run(build, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    (made,) = json.loads((folder / ".netlify/functions/manifest.json").read_text())["functions"]
+    routes = [route["pattern"] for route in made["routes"]]
+    assert (made["name"], routes, made["invocationMode"]) == ("api", ["/api/*"], "stream"), made
+    with zipfile.ZipFile(made["path"]) as zipped:
+        zipped.extractall(folder / "unpacked")
+    return folder / "unpacked/___netlify-entry-point.mjs"
 
 
 def check_types() -> None:

@@ -24,6 +24,7 @@ from tests.netlify.visits import header
 from tests.world import TOKEN
 
 BOOTSTRAP = MODULES / "@netlify/serverless-functions-api/dist/index_server.js"
+LAMBDA = Path(__file__).with_name("lambda.mjs")
 WAKE_TOKEN = "w4k3-Qm7Zt2Lx9Vb5Nc1Hs8Jd6Fg0Rp3Ky"
 FORGED = header(published=False)
 
@@ -122,10 +123,28 @@ async def scheduled(wake: Path, home: Path, *, url: str) -> AsyncIterator[httpx2
 
 
 @asynccontextmanager
-async def _node(folder: Path, port: int, log: Path, environ: Mapping[str, str]) -> AsyncIterator[trio.Process]:
+async def function(entry: Path, home: Path, variables: Mapping[str, str], *, seconds: float) -> AsyncIterator[Instance]:
+    """A function by the entry point that the build gave it, with the variables of its site; cut off after `seconds`."""
+    home.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    log = home / f"log-{port}"
+    environ = {"ENTRY": str(entry), "PORT": str(port), "FUNCTION_SECONDS": str(seconds), **variables}
+    runs = _node(entry.parent, port, log, environ, program=LAMBDA)
+    async with runs as process, httpx2.AsyncClient(trust_env=False) as client:
+        client.base_url = httpx2.URL(f"http://127.0.0.1:{port}")
+        client.timeout = httpx2.Timeout(PATIENCE_SECONDS)
+        made = Instance(process=process, port=port, client=client, log=log)
+        await made.listens()
+        yield made
+
+
+@asynccontextmanager
+async def _node(
+    folder: Path, port: int, log: Path, environ: Mapping[str, str], program: Path = BOOTSTRAP
+) -> AsyncIterator[trio.Process]:
     with log.open("wb") as out:
         process = await trio.lowlevel.open_process(
-            [NODE, BOOTSTRAP],
+            [NODE, program],
             env={"PATH": os.defpath, "NETLIFY_PLAY_PORT": str(port), **environ},
             stdin=subprocess.DEVNULL,
             stdout=out,
