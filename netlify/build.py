@@ -17,7 +17,6 @@ BUILD = ROOT / "build"
 ROOMS = ("dreamwalker", "actors", "tools", "storage", "migrations")
 
 PYTHON = "cpython-3.13-linux-x86_64-gnu"
-UV = "uv>=0.13,<0.14"
 
 UNUSED = (
     "include",
@@ -68,16 +67,26 @@ def main() -> None:
     print(f"build/ holds {files:,} files, {size / 1e6:.0f} MB")
 
 
-def fetch_python() -> None:
-    """A Python that runs wherever it is put."""
+def fetch_python(python: str = PYTHON) -> None:
+    """A Python that runs wherever it is put. uv knows where it is and its hash, and is itself taken by hash."""
     tools = BUILD / "tools"
     run(sys.executable, "-m", "venv", str(tools))
-    run(str(tools / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", UV)
+    run(
+        str(tools / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+        "--only-binary", ":all:", "--require-hashes", "--requirement", str(ROOT / "netlify/uv.txt"),
+    )  # fmt: skip
+    install_python(tools / "bin/uv", python)
+    shutil.rmtree(tools)
+
+
+def install_python(uv: Path, python: str) -> None:
+    """Have uv fetch a Python into `build/python`. Another that may be on this machine does not count."""
     into = BUILD / "pythons"
-    run(str(tools / "bin/uv"), "python", "install", "--no-bin", "--install-dir", str(into), PYTHON)
+    run(
+        str(uv), "python", "install", "--no-config", "--managed-python", "--no-bin", "--install-dir", str(into), python
+    )  # fmt: skip
     (made,) = (path for path in into.iterdir() if path.is_dir() and not path.is_symlink() and path.name[0] != ".")
     made.rename(BUILD / "python")
-    shutil.rmtree(tools)
     shutil.rmtree(into)
 
 
