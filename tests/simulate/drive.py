@@ -21,7 +21,7 @@ from tests.messages_api import MessagesApi, serve_messages_api
 from tests.ntfy import Ntfy, serve_ntfy
 from tests.simulate.acts import Act, Decide
 from tests.simulate.features import FEATURES
-from tests.simulate.features.delegates import HELD
+from tests.simulate.features.errands import HELD
 from tests.simulate.judges import judge
 from tests.simulate.life import LIVING, Life
 from tests.simulate.outsider import Outsider, open_outsider

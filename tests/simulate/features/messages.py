@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tests.simulate.acts import Act, Say, Stop, When
-from tests.simulate.features.delegates import brought_by, call_of, ended, made_once, outcome_of_call, pays
+from tests.simulate.acts import Act, When
+from tests.simulate.features.errands import (
+    Errands,
+    brought_by,
+    call_of,
+    die,
+    follow,
+    outcome_of_call,
+    run_late,
+    stop,
+    write,
+)
 from tests.simulate.features.feature import Feature
-from tests.simulate.features.moves import HOUR, Pass, TakeOver
-from tests.simulate.features.questions import Die
 from tests.simulate.model import PASS_ON, RING, Called, messaged
 from tests.simulate.outsider import Row
 from tests.simulate.story import Story, text_of
@@ -60,61 +68,29 @@ def _message(chance: random.Random, key: str) -> Called:
     return messaged(key, agent, chance.choice(("", PASS_ON, PASS_ON)), chance.choice(("ask", "ask", "hand_off")))
 
 
-def _acts(chance: random.Random, numbers: range) -> list[tuple[Act, ...]]:
-    """The agents are made, and a message has the model write to one or several; and what happens meanwhile."""
-    plan = tuple(
-        tuple(_message(chance, f"m{NUMBER}.{round_}.{at}") for at in range(chance.choice((1, 1, 2, 3))))
-        for round_ in range(chance.choice((1, 1, 2)))
-    )
-    first = Say(number=NUMBER, when=chance.choice(("now", "settled")), plan=plan)
-    meanwhile = (
-        _meanwhile(chance, chance.choice(("delegated", "delegated", "soon"))) for _ in range(chance.choice((0, 1, 2)))
-    )
-    return [(Hire(), first, *meanwhile)]
+def _retire(chance: random.Random, when: When) -> Act:
+    return Retire(name=chance.choice(tuple(RING)), when=when)
 
 
-def _meanwhile(chance: random.Random, when: When) -> Act:
-    match chance.randrange(9):
-        case 0 | 1:
-            return Say(number=NUMBER + chance.randrange(1, 100), when=when, interrupt=chance.random() < 0.3)
-        case 2:
-            return Stop(kind="home", when=when)
-        case 3:
-            return Stop(kind="ask", when=when)
-        case 4:
-            return Pass(seconds=HOUR + 1, house=chance.choice(("awake", "dead", "paused")), when=when)
-        case 5:
-            return TakeOver(newer=chance.random() < 0.5, when=when)
-        case 6:
-            return Retire(name=chance.choice(tuple(RING)), when=when)
-        case 7:
-            return Retire(name=chance.choice(tuple(RING)), verb="restore", when=when)
-    return Die(steps=chance.randrange(16), when=when)
+def _restore(chance: random.Random, when: When) -> Act:
+    return Retire(name=chance.choice(tuple(RING)), verb="restore", when=when)
 
 
 # -- what must be true
 
 
 def _judge(story: Story) -> Iterator[str]:
-    by_call = {call_of(worker): worker for worker in story.workers.values() if worker["receiver"] is not None}
-    for key, call in story.calls.items():
-        if call["tool"] == "message_agent":
-            worker = by_call.get(key)
-            told = _handed_off(story, key, call, worker) if worker and worker["handed_off"] else None
-            for said in outcome_of_call(story, key, call, worker) if told is None else told:
-                yield f"{key} ({call['state']}): {said}"
-    for key, worker in by_call.items():
-        if key not in story.calls:
-            yield f"a message was sent by no call: {key}"
-        for said in (*made_once(story, worker), *ended(story, worker), *pays(story, worker), *_hops(story, worker)):
-            yield f"the message of {key}: {said}"
+    yield from MAIL.judge(story)
     acts = Counter(worker["act"] for worker in story.workers.values())
     yield from (
         f"{act} came to {count} tasks and messages" for act, count in acts.items() if count > _MOST.delegated_per_act
     )
-    if len(by_call) != sum(row["kind"] == "ask" for row in story.tables["conversations"]):
-        yield "there are more conversations of messages than messages"
     yield from _homes(story)
+
+
+def _of_call(story: Story, key: str, call: Row, worker: Row | None) -> Iterator[str]:
+    handed_off = worker is not None and worker["handed_off"]
+    return _handed_off(story, key, call, worker) if handed_off and worker else outcome_of_call(story, key, call, worker)
 
 
 def _handed_off(story: Story, key: str, call: Row, worker: Row) -> Iterator[str]:
@@ -155,10 +131,34 @@ def _homes(story: Story) -> Iterator[str]:
             yield f"{key} was sent by a run of hop {story.runs[story.calls[key]['run']]['hops']}"
 
 
+MAIL = Errands(
+    tool="message_agent",
+    kind="ask",
+    number=NUMBER,
+    make=_message,
+    rounds=(1, 1, 2),
+    whens=("delegated", "delegated", "soon"),
+    several=(0, 1, 2),
+    meanwhile=(
+        write(NUMBER),
+        write(NUMBER),
+        stop("home"),
+        stop("ask"),
+        run_late("awake", "dead", "paused"),
+        follow,
+        _retire,
+        _restore,
+        die,
+    ),
+    first=(Hire(),),
+    of_call=_of_call,
+    of_worker=_hops,
+)
+
 MESSAGES = Feature(
     name="messages",
     judge=_judge,
-    acts=_acts,
+    acts=MAIL.acts,
     calls=(_message,),
     operations=(
         "insert workers",
