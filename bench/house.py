@@ -17,7 +17,8 @@ from actors.clock import SystemClock
 from actors.store import StoreSettings
 from dreamwalker import prices
 from dreamwalker.cast import Given
-from dreamwalker.house import MAIN_AGENT, Furnishing, House
+from dreamwalker.furnishing import Furnishing
+from dreamwalker.house import MAIN_AGENT, House
 from storage import inbox
 from storage.connection import Options
 from storage.operation import Commit

@@ -13,8 +13,9 @@ from storage import migrate
 from storage.health import ReadVitals, Vitals
 from tools.model import ModelError
 
+from .database import MIGRATIONS
 from .house import House
-from .system import MIGRATIONS, System
+from .system import System
 
 State = Literal["ok", "hint", "wrong"]
 

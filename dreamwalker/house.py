@@ -4,15 +4,14 @@ One rule: it is built anew at each opening from the database alone. When the sto
 """
 
 import logging
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import ClassVar
 from zoneinfo import ZoneInfo
 
-import attrs
 import trio
 
 from actors.agent import EVERYWHERE, AgentActor
-from actors.clock import Clock
 from actors.decisions import Decisions
 from actors.live import Live
 from actors.mailbox import MailboxClosed
@@ -20,8 +19,8 @@ from actors.pusher import Pusher
 from actors.retention import Retention
 from actors.scheduler import Scheduler
 from actors.searching import Searches
-from actors.spend import Guard, Prices, Purse
-from actors.store import FATAL, Store, StoreSettings
+from actors.spend import Guard, Purse
+from actors.store import FATAL, Store
 from actors.supervisor import (
     Backoff,
     Child,
@@ -35,36 +34,24 @@ from actors.supervisor import (
 )
 from actors.words import Words
 from actors.workers import Workers
-from netlify.client import Netlify
-from storage import answers, inbox, pushes, runs, spend, things
+from storage import pushes, spend
 from storage.errors import OverBudget, StoreClosed
-from storage.operation import Bell, Write
+from storage.operation import Write
 from storage.records import Agent, Question
 from storage.settings import Set, Settings
 from storage.waking import Found, Look
 from tools.card import card
-from tools.contract import Tool
-from tools.delegate import delegate
-from tools.fetch_url import Web, fetch_url
-from tools.history import HISTORY_TOOLS
-from tools.jobs import JOB_TOOLS
-from tools.limits import Limits
-from tools.messages import message_agent
-from tools.model import Model
-from tools.netlify import NETLIFY, netlify_tools
-from tools.notes import NOTE_TOOLS
 from tools.phone import Phone, hash_of
 from tools.pushing import Outbox, effects
-from tools.questions import ASK_OWNER
 from tools.redact import Redactor
-from tools.reminders import REMINDER_TOOLS
-from tools.sandbox import Sandbox, sandbox_tools
 from tools.taint import Mode
 from tools.toolbox import Toolbox
-from tools.web_search import web_search
 
 from .cast import MAIN_AGENT as MAIN_AGENT
-from .cast import Cast, grants_of
+from .cast import Cast
+from .doorbells import answer
+from .equipment import Equipment
+from .furnishing import Furnishing
 from .settings import NANO, Chosen, chosen, judge
 
 log = logging.getLogger("dreamwalker.house")
@@ -73,51 +60,32 @@ STOP_SECONDS = 15.0
 """How long to wait for an actor that is to end a run."""
 
 
-@attrs.frozen(kw_only=True)
-class Furnishing:
-    """What a house is built from, made by the shell once for the whole process.
-
-    `more_tools` are given to every conversation beside the house's own.
-    """
-
-    store: StoreSettings
-    model: Model
-    prices: Prices
-    clock: Clock
-    limits: Limits
-    redactor: Callable[[], Redactor]
-    zone: ZoneInfo
-    default_model: str
-    phone: Phone | None
-    """None: nothing can be pushed."""
-    sandbox: Sandbox | None = None
-    """Where workers run commands; None: nowhere."""
-    web: Web | None = None
-    """What workers fetch pages with; None: they have neither pages nor searches."""
-    netlify: Netlify | None = None
-    """What an agent is granted with `netlify`; None: there is nothing to grant."""
-    more_tools: tuple[Tool, ...] = ()
-    visited: Callable[[], bool]
-    """Whether a published request came lately, so that the lease is kept up."""
-
-
 class House:
     """An open house. Satisfies the Means of agents. `run` ends when the storage does, with its error."""
+
+    EQUIPMENT: ClassVar[type[Equipment]] = Equipment
 
     def __init__(self, furnishing: Furnishing, *, formerly: str = "") -> None:
         self._furnishing = furnishing
         self.clock, self.limits = furnishing.clock, furnishing.limits
         self.live = Live()
-        self.store = Store(furnishing.store, ring=self._ring, busy=self._busy, formerly=formerly)
+        self.store = Store(furnishing.store, ring=partial(answer, self), busy=self._busy, formerly=formerly)
         self.chosen = Chosen(zone=furnishing.zone)
         self.guard = Guard(furnishing.model, furnishing.prices, lambda: self.purse)
         self.decisions = Decisions(self)
-        self.cast = Cast(self, add=self._employ, remove=self._dismiss, changed=self._equip_anew)
+        self.cast = Cast(self, add=self._employ, remove=self._dismiss, changed=lambda: self.equipment.renew())
         self.workers = Workers(self, lambda name: self.agents[name], self._employ)
-        web = furnishing.web
-        self._web_tools = () if web is None else (web_search(Searches(self)), fetch_url(web))
-        self._sandbox_tools: tuple[Tool, ...] = ()
-        self._toolboxes: dict[tuple[str, str], Toolbox] = {}
+        self.equipment = self.EQUIPMENT(
+            workers=self.workers,
+            cast=self.cast,
+            searches=Searches(self),
+            web=furnishing.web,
+            sandbox=furnishing.sandbox,
+            netlify=furnishing.netlify,
+            more=furnishing.more_tools,
+            redactor=furnishing.redactor,
+            limits=furnishing.limits,
+        )
         self.pushes = Outbox(
             redactor=furnishing.redactor, snooze_minutes=lambda: self.chosen.snooze_minutes, limits=furnishing.limits
         )
@@ -148,38 +116,17 @@ class House:
         """Takes the server's present secrets out of text."""
         return self._furnishing.redactor()
 
-    def tools(self, conversation_kind: str, agent: str) -> tuple[Tool, ...]:
-        """Every tool of an agent in a kind of conversation.
-
-        A job's run has none that reads anything outside its job; a worker's, none that reads or changes what is here.
-        """
-        match conversation_kind:
-            case "job":
-                return (delegate(self.workers),)
-            case "worker":
-                return (*self._web_tools, *self._sandbox_tools)
-        tools = (*NOTE_TOOLS, *HISTORY_TOOLS, *REMINDER_TOOLS, *JOB_TOOLS, delegate(self.workers), ASK_OWNER)
-        others = self.cast.others(agent)
-        messages = (message_agent(self.workers, others),) if others else ()
-        return (*tools, *messages, *self._granted(agent), *self._furnishing.more_tools)
-
-    def _granted(self, agent: str) -> tuple[Tool, ...]:
-        """The tools that the owner granted an agent."""
-        netlify = self._furnishing.netlify
-        granted = netlify is not None and NETLIFY in grants_of(self.agents[agent])
-        return netlify_tools(netlify) if granted and netlify is not None else ()
-
     def toolbox(self, conversation_kind: str, agent: str) -> Toolbox:
         """The tools of an agent in a kind of conversation, ready for use."""
-        made = self._toolboxes.get((conversation_kind, agent))
-        if made is None or made.redactor is not self.redactor:
-            made = Toolbox(self.tools(conversation_kind, agent), self.redactor)
-            self._toolboxes[conversation_kind, agent] = made
-        return made
+        return self.equipment.toolbox(conversation_kind, agent)
 
-    def _equip_anew(self) -> None:
-        """What tools there are hangs on who there is and what is granted."""
-        self._toolboxes.clear()
+    async def equip_workers(self) -> None:
+        """Get ready what workers work with; it costs nothing once it was done."""
+        await self.equipment.equip_workers()
+
+    async def clean(self, conversation: int) -> None:
+        """Leave nothing of a worker's behind."""
+        await self.equipment.clean(conversation)
 
     @property
     def phone(self) -> Phone | None:
@@ -207,21 +154,6 @@ class House:
         """An agent does not work on what others wrote to it while the block retires it."""
         return self.workers.halted_answers_of(agent)
 
-    async def equip_workers(self) -> None:
-        """Find out whether there is a sandbox that can be used. It is tried once."""
-        sandbox = self._furnishing.sandbox
-        if sandbox is not None and not self._sandbox_tools:
-            if (why := await sandbox.unavailable()) is None:
-                self._sandbox_tools = sandbox_tools(sandbox, self.limits)
-                self._equip_anew()
-            else:
-                log.info("sandbox.missing", {"why": why})
-
-    async def clean(self, conversation: int) -> None:
-        """Leave nothing of a worker's behind."""
-        if (sandbox := self._furnishing.sandbox) is not None:
-            await sandbox.clean(conversation)
-
     # -- for the doors
 
     @property
@@ -237,7 +169,7 @@ class House:
     @property
     def ready_grants(self) -> tuple[str, ...]:
         """What is set up of all that an agent can be granted."""
-        return () if self._furnishing.netlify is None else (NETLIFY,)
+        return self.equipment.grants
 
     def agent(self, name: str) -> AgentActor | None:
         """The actor of an agent, or None if none of that name is at work."""
@@ -357,10 +289,9 @@ class House:
         await supervisor.add(Child(name="words", start=self.words.run, ask_to_stop=self.words.mailbox.close))
 
     async def _sweep(self, *, task_status: "trio.TaskStatus[object]") -> None:
-        """Have deleted what earlier processes left in sandboxes. Nobody waits for it: it may take the internet."""
+        """Nobody waits for it."""
         task_status.started()
-        if (sandbox := self._furnishing.sandbox) is not None:
-            await sandbox.sweep()
+        await self.equipment.sweep()
 
     async def _employ(self, child: Child) -> None:
         await self._employer.add(child)
@@ -379,32 +310,6 @@ class House:
     def _busy(self) -> bool:
         at_work = self.workers.busy or any(actor.busy for actor in self.cast.actors.values())
         return self._furnishing.visited() or at_work
-
-    def _ring(self, bell: Bell, no: int) -> None:
-        worker = self.workers.of(bell.key)
-        if bell.topic == inbox.LIVE:
-            self.words.hear(no)
-            self.live.changed(bell.key)
-            if worker is not None:  # it is shown under its call, too
-                self.live.changed(worker.worker.parent)
-            return
-        if bell.topic == runs.WORKERS:
-            self.workers.look()
-            return
-        if bell.topic == answers.EXPIRY:
-            self.decisions.mailbox.ring(bell.key)
-            return
-        if bell.topic in (things.SCHEDULE, runs.ENDED):
-            self.scheduler.mailbox.ring(0)
-            return
-        if bell.topic == pushes.OUTBOX:
-            self.pusher.mailbox.ring(0)
-            return
-        kind, _, name = bell.topic.partition(":")
-        if kind == "agent" and worker is not None:
-            worker.hear()
-        elif kind == "agent" and (actor := self.agent(name)):
-            actor.hear(bell.key, bell.letter(no) if bell.letter is not None else None)
 
 
 def _log(event: Event) -> None:

@@ -6,56 +6,39 @@ that has lost the lease takes it again only when it is free, and until then open
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import trio
 
 from actors.clock import Clock, SystemClock
-from actors.store import StoreSettings
 from actors.supervisor import unwrap
 from netlify.client import Netlify
 from netlify.gateway import Visit
-from storage import lease, migrate
-from storage.connection import Options, in_trio, visit
-from storage.embedded import Embedded
-from storage.errors import LeaseHeld, LeaseLost, StoreClosed, Unavailable
+from storage.errors import LeaseHeld, LeaseLost, StoreClosed
 from storage.waking import Found
 from tools.contract import Tool
 from tools.phone import Phone
 from tools.redact import Redactor, SecretTooWeak
 
-from . import prices
-from .claude import Claude, Credentials, NewestCredentials
+from . import clients, prices
+from .claude import Claude, NewestCredentials
 from .config import Config
-from .house import Furnishing, House
+from .database import Database
+from .furnishing import Furnishing
+from .house import House
 from .not_ready import NotReady, stopping, why_not
-from .ntfy import Ntfy, Topic
 from .sandboxes.chosen import sandbox_of
 from .shared import Shared
 from .turn import Turn
 from .visits import Visits
 from .web.open_web import OpenWeb
 
-if TYPE_CHECKING:
-    from storage.archive import Archive, Tell
-
 log = logging.getLogger("dreamwalker.system")
 
 WARM_SECONDS = 1.0
 """How long a first request is waited for before the time is used to get ready."""
-
-PRACTICE_KEY = "practice-model-needs-no-key"
-
-NO_DATABASE = (
-    "No request has brought the address of a database. On Netlify it comes with each, once the site has Netlify "
-    "Database: the package @netlify/database in package.json provisions it."
-)
-
-MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
 
 
 class System:
@@ -74,13 +57,14 @@ class System:
         self.config, self.clock = config, clock
         self.credentials, self._claude, self._phone, self._netlify = credentials, claude, phone, netlify
         self.visits = Visits(config, credentials)
+        self.database = Database(config, self.visits)
         self._more_tools = more_tools
         self._sandbox = sandbox_of(config)
         self._web = OpenWeb(config.limits)
         self.house: House | None = None
         self.fenced = False
         self._held_as = ""
-        self._turn = Turn(self._is_free, look_seconds=config.limits.look_seconds)
+        self._turn = Turn(self.database.is_free, look_seconds=config.limits.look_seconds)
         self._opened = trio.Event()
         self.stopping = trio.Event()
         self._nursery: trio.Nursery
@@ -88,7 +72,6 @@ class System:
         self._opening: Shared[House] | None = None
         self._waking: Shared[Found] | None = None
         self._visited_at = float("-inf")
-        self._embedded: Embedded | None = None
         self._redactor: tuple[dict[str, str], Redactor] | None = None
 
     # -- for the doors
@@ -116,7 +99,7 @@ class System:
         if self.visits.withdrawn:
             self._living.cancel()
         elif self.credentials.current is None:
-            practice = await _practice(self._nursery)
+            practice = await clients.practice(self._nursery)
             if self.credentials.current is None and self.credentials.seen(practice) and self.house is not None:
                 self.house.nudge()
 
@@ -134,7 +117,7 @@ class System:
     @property
     def practice(self) -> bool:
         """Whether the practice model answers."""
-        return self.credentials.current is not None and self.credentials.current.api_key == PRACTICE_KEY
+        return self.credentials.current is not None and self.credentials.current.api_key == clients.PRACTICE_KEY
 
     @property
     def state(self) -> str:
@@ -236,45 +219,10 @@ class System:
             except NotReady as error:
                 log.info("house.still_closed", {"why": error})
 
-    async def migrate(self) -> tuple[str, ...]:
-        """Apply the migrations that the database lacks; returns their names. Raises StorageError."""
-        migrations = migrate.read_migrations(MIGRATIONS)
-        names = await visit(await self._options(), lambda raw: migrate.apply(raw, migrations))
-        for name in names:
-            log.info("migration.applied", {"migration": name})
-        return names
-
-    async def export(self, take: Callable[[bytes], Awaitable[None]], *, secrets: bool = False) -> None:
-        """Write the archive of all there is now, piece by piece, while others write. Raises StorageError."""
-        from storage import archive
-
-        now = self.clock.now()
-        await visit(await self._options(), lambda raw: archive.export(raw, in_trio(take), now=now, secrets=secrets))
-
-    async def load(self, lines: Iterable[bytes], tell: "Tell") -> "Archive":
-        """Bring an archive into the database, which must hold nothing. Raises StorageError."""
-        from storage import archive
-
-        migrations = migrate.read_migrations(MIGRATIONS)
-        return await visit(await self._options(), lambda raw: archive.load(raw, lines, migrations, tell))
-
-    async def _is_free(self) -> bool:
-        return await visit(await self._options(), lease.is_free)
-
     async def _furnishing(self) -> Furnishing:
         config, limits = self.config, self.config.limits
-        options = await self._options()
-        if config.platform is None and config.generation == "0":  # a database of one's own
-            await self.migrate()
-        migrations = migrate.read_migrations(MIGRATIONS)
-
-        async def check(raw: Any) -> None:
-            await migrate.check(raw, migrations)
-
         return Furnishing(
-            store=StoreSettings(
-                options=options, check=check, renew_seconds=limits.renew_seconds, ask_seconds=limits.ask_seconds
-            ),
+            store=await self.database.store(),
             model=self._claude,
             prices=prices,
             clock=self.clock,
@@ -289,34 +237,6 @@ class System:
             more_tools=self._more_tools,
             visited=lambda: time.monotonic() - self._visited_at < limits.visitor_seconds,
         )
-
-    async def _options(self) -> Options:
-        own = await self._embedded_url() if self.config.embedded else self.config.database_url
-        visits, limits = self.visits, self.config.limits
-        if own is None and visits.database_url is None:
-            raise Unavailable(NO_DATABASE)
-        return Options(
-            dsn=lambda: own or visits.database_url or "",
-            generation=visits.generation,
-            lease_seconds=limits.lease_seconds,
-            reach_seconds=limits.reach_seconds,
-            statement_seconds=limits.statement_seconds,
-            idle_seconds=limits.idle_seconds,
-            transaction_seconds=limits.transaction_seconds,
-            silent_seconds=limits.silent_seconds,
-            pooler=self.config.pooler,
-        )
-
-    async def _embedded_url(self) -> str:
-        if self._embedded is None:
-            start = partial(Embedded.start, self.config.home / "postgres", bin_dir=self.config.postgres_bin)
-            self._embedded = await trio.to_thread.run_sync(start)
-        return self._embedded.dsn
-
-    async def close(self) -> None:
-        """Stop the embedded database, if there is one."""
-        if self._embedded is not None:
-            await trio.to_thread.run_sync(self._embedded.close)
 
 
 def _since(began: float) -> int:
@@ -344,14 +264,14 @@ async def start(
     credentials, limits = NewestCredentials(), config.limits
     async with (
         Claude(credentials, silence_seconds=limits.silence_seconds, extra_ca_file=config.extra_ca_file) as claude,
-        _phone(config) as phone,
-        _netlify(config) as netlify,
+        clients.phone(config) as phone,
+        clients.netlify(config) as netlify,
     ):
         system = System(config, clock or SystemClock(), credentials, claude, phone, netlify, more_tools)
         try:
             async with trio.open_nursery() as nursery:
                 if config.platform is None:
-                    credentials.seen(await _practice(nursery) if config.practice else _own_credentials(config))
+                    credentials.seen(await clients.credentials(config, nursery))
                 system.settle_in(nursery)
                 try:
                     yield system
@@ -362,42 +282,4 @@ async def start(
                     nursery.cancel_scope.cancel()
         finally:  # the house has given the lease up: now its database may go
             with trio.CancelScope(shield=True):
-                await system.close()
-
-
-@asynccontextmanager
-async def _phone(config: Config) -> AsyncIterator[Phone | None]:
-    """The owner's phone, if he has set one up."""
-    if config.ntfy_topic is None:
-        yield None
-        return
-    topic = Topic(
-        url=config.ntfy_url,
-        name=config.ntfy_topic,
-        token=config.ntfy_token,
-        public_url=config.public_url,
-        app_url=config.app_url,
-    )
-    async with Ntfy(topic, seconds=config.limits.push_seconds) as phone:
-        yield phone
-
-
-@asynccontextmanager
-async def _netlify(config: Config) -> AsyncIterator[Netlify | None]:
-    """What an agent may be granted, if the owner has set it up."""
-    if config.netlify_token is None or config.netlify_team is None:
-        yield None
-        return
-    async with Netlify(token=config.netlify_token, team=config.netlify_team, url=config.netlify_url) as netlify:
-        yield netlify
-
-
-def _own_credentials(config: Config) -> Credentials:
-    return Credentials(api_key=config.api_key or "no-key-was-given", base_url=config.base_url)
-
-
-async def _practice(nursery: trio.Nursery) -> Credentials:
-    """Start the practice model in a nursery."""
-    from .practice import serve_practice
-
-    return Credentials(api_key=PRACTICE_KEY, base_url=await nursery.start(serve_practice))
+                await system.database.close()

@@ -40,7 +40,7 @@ class Export:
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(leave_with_client, receive, nursery.cancel_scope)
-            await self._system.export(take, secrets=self._secrets)
+            await self._system.database.export(take, now=self._system.clock.now(), secrets=self._secrets)
             nursery.cancel_scope.cancel()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -88,7 +88,7 @@ def import_(chosen: Chosen, file: Path, check: bool, as_json: bool) -> None:
 
     async def load(lines: Iterable[bytes], tell: Tell) -> Archive:
         async with system.start(config) as asleep:
-            return await asleep.load(lines, tell)
+            return await asleep.database.load(lines, tell)
 
     with _shown("Importing") as tell, _opened(file) as lines:
         archive = _answered(lambda: trio.run(load, lines, tell))

@@ -42,4 +42,4 @@ def migrate() -> None:
 
 async def _migrate(config: Config) -> tuple[str, ...]:
     async with system.start(config) as asleep:
-        return await asleep.migrate()
+        return await asleep.database.migrate()

@@ -12,7 +12,8 @@ from actors.clock import Clock
 from actors.store import StoreSettings
 from dreamwalker import prices
 from dreamwalker.claude import Claude, Credentials, NewestCredentials
-from dreamwalker.house import MAIN_AGENT, Furnishing, House
+from dreamwalker.furnishing import Furnishing
+from dreamwalker.house import MAIN_AGENT, House
 from netlify.client import Netlify
 from storage import inbox
 from storage.connection import Options

@@ -62,7 +62,7 @@ async def test_tools_follow_who_there_is(database_url: str) -> None:
     async with inside(database_url) as it:
 
         def names(agent: str, kind: str = "home") -> list[str]:
-            return [tool.name for tool in it.house.tools(kind, agent)]
+            return [tool.name for tool in it.house.equipment.tools(kind, agent)]
 
         assert "message_agent" not in names(MAIN)
         await hire(it, "a")

@@ -13,7 +13,7 @@ from tools.outside import Source
 
 
 def names(it: Inside, agent: str, kind: str = "home") -> set[str]:
-    return {tool.name for tool in it.house.tools(kind, agent) if tool.name.startswith("netlify_")}
+    return {tool.name for tool in it.house.equipment.tools(kind, agent) if tool.name.startswith("netlify_")}
 
 
 async def test_only_whom_the_owner_granted_it_can_look_and_what_it_sees_is_from_outside(database_url: str) -> None:

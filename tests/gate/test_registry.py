@@ -6,26 +6,43 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import trio
 
-from dreamwalker.house import House
+from dreamwalker.equipment import Equipment
 from tools.contract import Arguments, Result, Tool, ToolContext
-from tools.fetch_url import fetch_url
 from tools.limits import Limits
-from tools.netlify import netlify_tools
+from tools.netlify import NETLIFY
 from tools.plainly import SAID
-from tools.sandbox import sandbox_tools
-from tools.web_search import web_search
+from tools.redact import Redactor
 
 ROOT = Path(__file__).parent.parent.parent
 ROOMS = ("actors", "dreamwalker", "netlify", "storage", "tools")
-HOUSE = SimpleNamespace(
-    _furnishing=SimpleNamespace(more_tools=()),
-    _web_tools=(web_search(None), fetch_url(None)),  # type: ignore[arg-type]
-    _sandbox_tools=sandbox_tools(SimpleNamespace(offline=None), Limits()),  # type: ignore[arg-type]
-    workers=None,
-    _granted=lambda agent: netlify_tools(SimpleNamespace()),  # type: ignore[arg-type]
-    cast=SimpleNamespace(others=lambda name: (SimpleNamespace(name="gardener", job="the garden"),)),
+
+
+class _Usable:
+    """A sandbox that is there."""
+
+    offline = None
+
+    async def unavailable(self) -> None:
+        return None
+
+
+EQUIPMENT = Equipment(
+    workers=None,  # type: ignore[arg-type]
+    cast=SimpleNamespace(  # type: ignore[arg-type]
+        others=lambda name: (SimpleNamespace(name="gardener", job="the garden"),),
+        records={"dreamwalker": SimpleNamespace(grants=f'["{NETLIFY}"]')},
+    ),
+    searches=None,  # type: ignore[arg-type]
+    web=SimpleNamespace(),  # type: ignore[arg-type]
+    sandbox=_Usable(),  # type: ignore[arg-type]
+    netlify=SimpleNamespace(),  # type: ignore[arg-type]
+    more=(),
+    redactor=lambda: Redactor({}),
+    limits=Limits(),
 )
+trio.run(EQUIPMENT.equip_workers)
 KINDS = ("home", "ask", "job", "worker")
 
 DECLARED = {
@@ -86,17 +103,17 @@ def test_a_tool_that_says_nothing_of_itself_counts_as_the_most_dangerous_one() -
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_tool_of_the_house_is_what_it_was_decided_to_be(kind: str) -> None:
-    tools = House.tools(HOUSE, kind, "dreamwalker")  # type: ignore[arg-type]
+    tools = EQUIPMENT.tools(kind, "dreamwalker")
     assert {tool.name: (tool.exit, tool.private, tool.outside) for tool in tools}.items() <= DECLARED.items()
 
 
 def test_no_tool_is_decided_about_that_the_house_does_not_have() -> None:
-    there = {tool.name for kind in KINDS for tool in House.tools(HOUSE, kind, "dreamwalker")}  # type: ignore[arg-type]
+    there = {tool.name for kind in KINDS for tool in EQUIPMENT.tools(kind, "dreamwalker")}
     assert there == set(DECLARED)
 
 
 def test_whatever_changes_something_that_has_versions_says_so() -> None:
-    exits = [tool for tool in House.tools(HOUSE, "home", "dreamwalker") if tool.exit]  # type: ignore[arg-type]
+    exits = [tool for tool in EQUIPMENT.tools("home", "dreamwalker") if tool.exit]
     assert {tool.name for tool in exits if tool.target is None} == {
         "make_job",
         "delegate",
@@ -105,12 +122,12 @@ def test_whatever_changes_something_that_has_versions_says_so() -> None:
 
 
 def test_whatever_may_be_asked_about_is_said_in_the_owners_words_first() -> None:
-    exits = {tool.name for tool in House.tools(HOUSE, "home", "dreamwalker") if tool.exit}  # type: ignore[arg-type]
+    exits = {tool.name for tool in EQUIPMENT.tools("home", "dreamwalker") if tool.exit}
     assert exits == set(SAID)
 
 
 def test_whatever_depends_on_when_it_is_read_is_settled_before_the_owner_is_asked() -> None:
-    exits = [tool for tool in House.tools(HOUSE, "home", "dreamwalker") if tool.exit]  # type: ignore[arg-type]
+    exits = [tool for tool in EQUIPMENT.tools("home", "dreamwalker") if tool.exit]
     timed = [tool for tool in exits if "when" in tool.arguments.__struct_fields__]
     assert timed and all(tool.settle is not None for tool in timed)
 

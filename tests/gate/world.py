@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import trio
 
+from dreamwalker.equipment import Equipment
 from dreamwalker.house import House
 from storage.answers import Answered
 from storage.inbox import Withdraw
@@ -184,9 +185,12 @@ class Stage:
         """Open the house, as often as a scenario likes; a process that stops closes it."""
         world = self.world
 
-        class Extended(House):
+        class WithWorld(Equipment):
             def tools(self, conversation_kind: str, agent: str) -> tuple[Tool, ...]:
                 return (*super().tools(conversation_kind, agent), *world.tools())
+
+        class Extended(House):
+            EQUIPMENT = WithWorld
 
         async with open_house(self.database_url, self.api, clock=self.clock, limits=limits, house_type=Extended) as it:
             yield Scene(it.house, it.api, it.clock, world=world)

@@ -10,6 +10,7 @@ import trio
 import trio.testing
 
 from dreamwalker.config import Config, read
+from dreamwalker.database import Database
 from dreamwalker.not_ready import NotReady
 from dreamwalker.system import start
 from storage.errors import LeaseLost, StorageError, StoreBusy
@@ -56,7 +57,7 @@ async def test_a_database_that_cannot_be_reached_says_so_and_the_next_request_tr
     async with start(away) as system:
         with pytest.raises(NotReady, match="could not be reached"):
             await system.open()
-        object.__setattr__(system, "config", config_for(database_url, tmp_path))
+        system.database = Database(config_for(database_url, tmp_path), system.visits)
         await system.open()
         assert system.state == "awake"
 

@@ -65,7 +65,7 @@ class Retire(Act):
 
 def _message(chance: random.Random, key: str) -> Called:
     agent = chance.choice((*RING, *RING, "nobody"))
-    return messaged(key, agent, chance.choice(("", PASS_ON, PASS_ON)), chance.choice(("ask", "ask", "hand_off")))
+    return messaged(key, agent, chance.choice(("", PASS_ON, PASS_ON)), chance.choice(("ask", "hand_off")))
 
 
 def _retire(chance: random.Random, when: When) -> Act:
@@ -138,10 +138,12 @@ MAIL = Errands(
     make=_message,
     rounds=(1, 1, 2),
     whens=("delegated", "delegated", "soon"),
-    several=(0, 1, 2),
+    several=(0, 1, 1, 2),
     meanwhile=(
         write(NUMBER),
         write(NUMBER),
+        stop("home"),
+        stop("home"),
         stop("home"),
         stop("ask"),
         run_late("awake", "dead", "paused"),
