@@ -1,7 +1,7 @@
 """The archive: everything that a database holds as lines of JSON, and back into an empty one.
 
-One rule: nothing here knows a table by its name but those few that are no data. What there is to keep, the catalog
-says, so a table that a later migration adds is kept without a line being changed here.
+One rule: what there is to keep, the catalog says, so a table that a later migration adds is kept without a line being
+changed here.
 
 The first line says what it is: `{"dreamwalker": "archive", "format": 1, "made_at", "commit_no", "migrations": [names],
 "secrets": whether what opens doors is in it, "tables": {name: rows}}`. Then come the tables, those first that others
@@ -12,19 +12,18 @@ if a hash is another, the archive is not whole.
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import attrs
 
 from . import lease, migrate, words
+from .catalog import Table, quoted, tables
 from .errors import StorageError
 from .migrate import Migration
 
 FORMAT = 1
-_LEASE, _MIGRATIONS = "dreamwalker_lease", "dreamwalker_migrations"
-_NO_DATA = frozenset({_LEASE, _MIGRATIONS, "entry_words"})
 SECRET = frozenset({"buttons"})
 """Tables of what opens doors: whoever restores them can have pressed what lies on a phone still."""
 _USED = ("messages", "entries", "notes", "things")
@@ -47,66 +46,6 @@ class NotEmpty(StorageError):
     """The database that should be imported into holds something, or somebody writes to it."""
 
 
-@attrs.frozen(kw_only=True)
-class Table:
-    """One table as the catalog has it. `columns` in order of their names, without those that are generated."""
-
-    name: str
-    columns: tuple[str, ...]
-    order: str
-
-
-_TABLES = """
-SELECT c.oid::bigint AS oid, c.relname AS name FROM pg_class c
-WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
-    AND c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('dreamwalker_lease'))
-ORDER BY c.relname COLLATE "C"
-"""
-_COLUMNS = """
-SELECT a.attname AS name, a.attcollation <> 0 AS is_text,
-    COALESCE(array_position(i.indkey::int2[], a.attnum), -1) AS place
-FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
-WHERE a.attrelid = $1::bigint::oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-ORDER BY a.attname COLLATE "C"
-"""
-_POINTS = """
-SELECT conrelid::regclass::text AS it, confrelid::regclass::text AS at FROM pg_constraint
-WHERE contype = 'f' AND conrelid <> confrelid
-"""
-
-
-async def tables(raw: Any) -> tuple[Table, ...]:
-    """All tables of data, those first that others point at. Raises StorageError for one that has no primary key."""
-    found: dict[str, Table] = {}
-    for row in await raw.fetch(_TABLES):
-        if row["name"] in _NO_DATA:
-            continue
-        columns = await raw.fetch(_COLUMNS, row["oid"])
-        key = sorted((column for column in columns if column["place"] >= 0), key=lambda column: column["place"])
-        if not key:
-            raise StorageError(f"The table {row['name']} has no primary key, so its rows have no order.")
-        order = ", ".join(_quoted(column["name"]) + (' COLLATE "C"' if column["is_text"] else "") for column in key)
-        names = tuple(column["name"] for column in columns)
-        found[row["name"]] = Table(name=row["name"], columns=names, order=order)
-    points: dict[str, set[str]] = {name: set() for name in found}
-    for row in await raw.fetch(_POINTS):
-        if row["it"] in found and row["at"] in found:
-            points[row["it"]].add(row["at"])
-    return tuple(found[name] for name in _after_what_they_point_at(points))
-
-
-def _after_what_they_point_at(points: dict[str, set[str]]) -> Iterator[str]:
-    left = dict(points)
-    while left:
-        name = min((name for name, at in left.items() if not at & left.keys()), default=min(left))
-        del left[name]
-        yield name
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 # -- out
 
 
@@ -124,7 +63,7 @@ async def export(raw: Any, emit: Emit, *, now: datetime, secrets: bool = False) 
     out = _Out(emit)
     there = [table for table in await tables(raw) if secrets or table.name not in SECRET]
     counts = {
-        table.name: (await raw.fetchrow(f"SELECT count(*) AS n FROM {_quoted(table.name)}"))["n"] for table in there
+        table.name: (await raw.fetchrow(f"SELECT count(*) AS n FROM {quoted(table.name)}"))["n"] for table in there
     }
     await out.line(
         {
@@ -165,8 +104,8 @@ class _Out:
 
         The bytes that would stand around fields and between them occur in no JSON, so each row is a line as it is.
         """
-        columns, hashed = ", ".join(map(_quoted, table.columns)), hashlib.sha256()
-        query = f"SELECT row_to_json(r) FROM (SELECT {columns} FROM {_quoted(table.name)} ORDER BY {table.order}) r"
+        columns, hashed = ", ".join(map(quoted, table.columns)), hashlib.sha256()
+        query = f"SELECT row_to_json(r) FROM (SELECT {columns} FROM {quoted(table.name)} ORDER BY {table.order}) r"
 
         async def take(data: bytes) -> None:
             hashed.update(data)
@@ -333,17 +272,17 @@ async def _restore(raw: Any, archive: Archive, tell: Tell) -> None:
         raise NotEmpty("A dreamwalker works with this database. End it first.")
     there = {table.name: table for table in await tables(raw)}
     for name in _USED:
-        if name in there and await raw.fetchrow(f"SELECT 1 FROM {_quoted(name)} LIMIT 1"):
+        if name in there and await raw.fetchrow(f"SELECT 1 FROM {quoted(name)} LIMIT 1"):
             raise NotEmpty(f"This database holds {name} already. Import into an empty one.")
     if there:
-        await raw.execute(f"TRUNCATE {', '.join(map(_quoted, there))} CASCADE")
+        await raw.execute(f"TRUNCATE {', '.join(map(quoted, there))} CASCADE")
 
     async def take(table: str, columns: Sequence[str], rows: list[bytes]) -> None:
         if table not in there or not set(columns) <= set(there[table].columns):
             raise BadArchive(f"The archive holds {table} with columns that its own version does not have.")
-        named = ", ".join(map(_quoted, columns))
-        made_of = f"json_populate_recordset(NULL::{_quoted(table)}, $1)"
-        insert = f"INSERT INTO {_quoted(table)} ({named}) SELECT {named} FROM {made_of}"
+        named = ", ".join(map(quoted, columns))
+        made_of = f"json_populate_recordset(NULL::{quoted(table)}, $1)"
+        insert = f"INSERT INTO {quoted(table)} ({named}) SELECT {named} FROM {made_of}"
         try:
             await raw.execute(insert, f"[{b','.join(rows).decode()}]")
         except Exception as error:

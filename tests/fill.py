@@ -28,7 +28,7 @@ SELECT conrelid::regclass::text AS it FROM pg_constraint WHERE contype = 'f'
 
 async def fill(raw: Any) -> None:
     """Put a few rows into each table. Raises AssertionError for one whose checks nothing here satisfies."""
-    from storage.archive import tables
+    from storage.catalog import tables
 
     for table in await tables(raw):
         columns = await raw.fetch(_COLUMNS, f'"{table.name}"')

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from starlette.types import Scope
 
-from dreamwalker.config import TOKEN_BYTES_MIN, Config
+from dreamwalker.config import Config
+from dreamwalker.reading import TOKEN_BYTES_MIN
 from tools.limits import FIXED
 from tools.redact import is_weak
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dreamwalker.config import host_in
+from dreamwalker.reading import host_in
 
 from .endpoint import Asked, Endpoint, Nothing, Shown
 

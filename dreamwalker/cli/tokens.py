@@ -8,7 +8,8 @@ import os
 import secrets
 from pathlib import Path
 
-from ..config import TOKEN_BYTES_MIN, Config
+from ..config import Config
+from ..reading import TOKEN_BYTES_MIN
 from .problems import Misconfigured
 
 

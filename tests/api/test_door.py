@@ -11,6 +11,7 @@ import trio
 from dreamwalker.api.app import ENDPOINTS
 from dreamwalker.api.auth import judge_host
 from dreamwalker.api.errors import Refused
+from dreamwalker.database import Database
 from tests.messages_api import say
 from tests.world import PATIENCE_SECONDS, TOKEN, World, world
 
@@ -167,13 +168,13 @@ async def test_a_websocket_is_refused(database_url: str) -> None:
 
 async def test_a_storage_that_can_not_be_opened_is_told_with_its_reason_and_tried_again(database_url: str) -> None:
     async with world(database_url, reach_seconds=1.0) as w:
-        right = w.system.config
-        w.system.config = attrs.evolve(right, database_url=database_url.replace("postgres0", "nowhere"))
+        right, away = w.system.database, database_url.replace("postgres0", "nowhere")
+        w.system.database = Database(attrs.evolve(w.system.config, database_url=away), w.system.visits)
         answer = await w.client.get(STATUS)
         assert answer.status_code == 503 and int(answer.headers["retry-after"]) >= 1
         assert answer.json()["error"]["code"] == "not_ready" and "reached" in answer.json()["error"]["message"]
         await w.get("/api/health")
-        w.system.config = right
+        w.system.database = right
         await w.get(STATUS)
 
 

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import asyncpg
 import pytest
 
-from storage import archive, migrate
-from storage.archive import SECRET, BadArchive, NotEmpty, Table
+from storage import archive, catalog, migrate
+from storage.archive import SECRET, BadArchive, NotEmpty
+from storage.catalog import Table
 from storage.embedded import Embedded
 from tests.databases import fresh_database
 from tests.fill import fill
@@ -79,7 +80,7 @@ def test_what_the_catalog_names_is_what_the_migrations_made(full: str) -> None:
             line.split()[2].rstrip("(") for line in migration.sql.splitlines() if line.startswith("CREATE TABLE")
         )
     }
-    kept = with_raw(full, archive.tables)
+    kept = with_raw(full, catalog.tables)
     assert {table.name for table in kept} == made - {"dreamwalker_lease", "dreamwalker_migrations", "entry_words"}
     assert made > SECRET
 
@@ -237,4 +238,4 @@ def test_tables_come_after_those_that_they_point_at(full: str) -> None:
 
 
 async def _tables(raw: Any) -> tuple[Table, ...]:
-    return await archive.tables(raw)
+    return await catalog.tables(raw)
