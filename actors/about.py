@@ -4,11 +4,11 @@ One rule: it is for logs alone. Nothing is decided by it, and what is not known 
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from storage.records import Message, Run
+from storage.records import Call, Message, Run
 
 log = logging.getLogger("dreamwalker.run")
 
@@ -33,14 +33,18 @@ def ids() -> Ids:
     return {} if known is None else known()
 
 
-def tell_of(run: Run) -> None:
-    """One line of a run that waits or is over, once that is committed."""
-    facts: Ids = {"conversation": run.conversation, "run": run.id, "act": run.act, "state": run.state}
+def tell_of(run: Run, *, asked: Iterable[Call] = ()) -> None:
+    """One line of a run that waits or is over, once that is committed; and one for each call that it asks about."""
+    for call in asked:
+        if call.state == "asked":
+            facts = {"conversation": call.conversation, "run": call.run, "call": call.key, "question": call.question}
+            log.info("question.asked", facts)
+    told: Ids = {"conversation": run.conversation, "run": run.id, "act": run.act, "state": run.state}
     if run.closed_at is not None:
         seconds = (run.closed_at - run.opened_at).total_seconds()
-        log.info("run.ended", {**facts, "turns": run.turn, "seconds": seconds})
+        log.info("run.ended", {**told, "turns": run.turn, "seconds": seconds})
     elif run.state == "waiting":
-        log.info("run.waits", {**facts, "tries": run.retries or None, "until": run.retry_at})
+        log.info("run.waits", {**told, "tries": run.retries or None, "until": run.retry_at})
 
 
 def tell_of_placed(message: Message, run: Run | None) -> None:

@@ -17,7 +17,7 @@ from storage.records import Agent, Message, Run
 
 from . import steps
 from .converse import Conversing
-from .driving import StopRun, at_work, end, ending, judge
+from .driving import StopRun, at_work, ending, judge
 from .mailbox import Mailbox
 from .supervisor import unwrap
 
@@ -178,7 +178,7 @@ class AgentActor:
                 await work.ended.wait()
             async with means.halted_workers(message.run):
                 self._kept.pop(conversation, None)
-                message.reply.send(await end(means, ending(means, self.name, message, flight, label)))
+                message.reply.send(await means.store.ask(ending(means, self.name, message, flight, label)))
         finally:
             self._stopping.discard(conversation)
         self._look(nursery, conversation)

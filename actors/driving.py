@@ -14,7 +14,7 @@ from storage.errors import NotAsExpected, StoreBusy, StoreClosed
 from storage.records import Run
 from storage.text import dumps
 
-from .about import Ids, about, tell_of
+from .about import Ids, about
 from .converse import STOPPED_CALL, Conversing
 from .live import InFlight
 from .mailbox import Reply
@@ -57,14 +57,6 @@ def at_work(conversation: int, there: Callable[[], Conversing | None]) -> Abstra
         return {"conversation": conversation, "run": None if run is None else run.id}
 
     return about(ids)
-
-
-async def end(means: Means, ending: runs.End) -> Run | None:
-    """End a run, and say so; the run as it stands after it."""
-    ended = await means.store.ask(ending)
-    if ended is not None and ended.closed_at == ending.now:
-        tell_of(ended)
-    return ended
 
 
 def ending(means: Means, agent: str, stop: StopRun, flight: InFlight | None, label: int) -> runs.End:

@@ -179,7 +179,7 @@ class Steps:
             )
         )
         self.transcript.run = replied.run
-        tell_of(replied.run)
+        tell_of(replied.run, asked=replied.calls)
         return replied.calls
 
     def _reserve(self, run: Run) -> tuple[Reservation, Run]:
@@ -200,7 +200,7 @@ class Steps:
         """End the open run as "failed" or "stopped", with a result for every call that has none."""
         run = self.transcript.run
         assert run is not None
-        ended = await self._means.store.ask(
+        await self._means.store.ask(
             runs.End(
                 run=run.id,
                 agent=self._agent().name,
@@ -211,6 +211,4 @@ class Steps:
                 writes=tuple(writes),
             )
         )
-        if ended is not None:
-            tell_of(ended)
         self.stale = True

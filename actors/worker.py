@@ -23,7 +23,7 @@ from tools.answers import Answer, answer_of, source_of
 
 from . import steps
 from .converse import Conversing
-from .driving import StopRun, at_work, end, ending, judge
+from .driving import StopRun, at_work, ending, judge
 from .mailbox import Mailbox
 from .steps import FAILED_CALL
 from .supervisor import unwrap
@@ -165,7 +165,7 @@ class WorkerActor:
         await self.halt()
         work = await means.store.ask(workers.ReadWork(self.id))
         run = 0 if work is None or work.run is None else work.run.id
-        late = runs.End(
+        end = runs.End(
             run=0,
             agent=self.worker.receiver or self.worker.agent,
             state="failed",
@@ -174,7 +174,7 @@ class WorkerActor:
             now=means.clock.now(),
         )
         async with means.halted_workers(run):
-            await means.store.ask(workers.TimeOut(worker=self.worker, end=late, now=means.clock.now()))
+            await means.store.ask(workers.TimeOut(worker=self.worker, end=end, now=means.clock.now()))
         self.mailbox.ring(0)
 
     async def _stop(self, message: StopRun) -> None:
@@ -182,9 +182,9 @@ class WorkerActor:
         if self._conversing is not None:
             label = self._conversing.transcript.label
         await self.halt()
-        stopped = ending(self._means, self.worker.receiver or self.worker.agent, message, flight, label)
+        end = ending(self._means, self.worker.receiver or self.worker.agent, message, flight, label)
         async with self._means.halted_workers(message.run):
-            message.reply.send(await end(self._means, stopped))
+            message.reply.send(await self._means.store.ask(end))
         self.mailbox.ring(0)
 
     async def _handed_over(self) -> bool:

@@ -5,6 +5,7 @@ One rule: a ring says where to look and nothing else. It comes after the commit,
 
 from typing import TYPE_CHECKING
 
+from actors.about import tell_of
 from storage import answers, inbox, pushes, runs, things
 from storage.operation import Bell
 
@@ -27,6 +28,8 @@ def answer(house: "House", bell: Bell, no: int) -> None:
     if bell.topic == answers.EXPIRY:
         house.decisions.mailbox.ring(bell.key)
         return
+    if bell.topic == runs.ENDED and bell.letter is not None:  # by whoever ended it, whose run it was not
+        tell_of(bell.letter(no))
     if bell.topic in (things.SCHEDULE, runs.ENDED):
         house.scheduler.mailbox.ring(0)
         return

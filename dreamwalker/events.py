@@ -15,6 +15,7 @@ EVENTS = {
     "call.broke": "A tool failed as none should; the run goes on with a result that says so.",
     "search.failed": "A search of the web came to nothing.",
     "run.resumed": "A run that was being worked on when its process ended is taken up again.",
+    "question.asked": "A call waits for the owner's yes or no. His answer comes as a request with that `id`.",
     "run.waits": "A run waits: for an answer of the owner's, or for its next try.",
     "run.ended": "A run is over. `dreamwalker why RUN` tells all about it.",
     "conversation.summed_up": "What was said up to that entry stands in requests as a summary from now on.",

@@ -118,9 +118,10 @@ class End(Operation[Run | None]):
                 await tx.write(conversations.add(self._reply(run, self.partial_seq, self.partial)))
         await tx.write(*self.writes)
         await tx.run(_END, self.state, self.reason, self.now, self.run)
-        for bell in (*changed(self.agent, run.conversation), Bell(ENDED, run.conversation)):
+        ended = attrs.evolve(run, state=self.state, reason=self.reason, retry_at=None, closed_at=self.now, no=tx.no)
+        for bell in (*changed(self.agent, run.conversation), Bell(ENDED, run.conversation, lambda no: ended)):
             tx.ring(bell)
-        return attrs.evolve(run, state=self.state, reason=self.reason, retry_at=None, closed_at=self.now, no=tx.no)
+        return ended
 
     async def _stop(self, tx: Transaction, worker: Worker) -> None:
         """End a worker of this run, wherever it is."""

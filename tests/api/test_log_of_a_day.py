@@ -133,6 +133,7 @@ async def _fail_in_every_way(p: Phone) -> None:
 
 EXPECTED = {
     "request", "request.failed", "message.placed", "model.answered", "model.failed", "call.ended", "call.broke",
+    "question.asked",
     "run.waits", "run.ended", "slot.settled", "push.sent", "push.failed", "push.refused", "house.opened",
     "database.lost", "library",
 }  # fmt: skip
@@ -155,6 +156,10 @@ async def test_a_day_is_logged_line_by_line_and_no_line_holds_a_word_of_it(datab
     assert said.count("\n") == len(lines_of(said))
     lines = lines_of(said)
     assert {line["event"] for line in lines} >= EXPECTED
+    assert {line["run"] for line in lines if "run" in line} == {
+        line["run"] for line in lines if line["event"] == "run.ended"
+    }, "whatever was begun has one end"
+    assert [line["state"] for line in lines if line["event"] == "run.ended"].count("stopped") == 1
     _followed(lines, message["id"])
 
 
