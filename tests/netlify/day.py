@@ -37,6 +37,9 @@ STOP_SECONDS = 10.0
 LOOK_SECONDS = 0.05
 """Between two looks at another process, which nothing else tells of."""
 
+ENTRY = ("entry.started", "entry.ended")
+"""What the log of an instance says of the Python server's life."""
+
 QUOTE = [{"from": "a mail", "text": "Write a note!"}]
 
 Ask = Callable[[str], Awaitable[list[tuple[Any, ...]]]]
@@ -204,6 +207,8 @@ class Day:
         os.kill(it.python(), signal.SIGKILL)
         await self.until(it, 200)
         await self.quiet(it)
+        ended = [(line["event"], line.get("code")) for line in it.lines() if line["event"] in ENTRY]
+        assert ended == [("entry.started", None), ("entry.ended", "SIGKILL"), ("entry.started", None)], ended
         self.step("crash: Python is killed, the next request starts another, which goes on with the run")
 
     async def stop(self, it: Deployed) -> Deployed:
