@@ -58,7 +58,7 @@ _BARE = re.compile(r"[\w.:/{}+@*-]+", re.ASCII)
 
 def set_up(stream: TextIO, *, redact: Callable[[str], str] = str, level: int = logging.INFO) -> logging.Handler:
     """Log everything of at least this level to a stream, and nowhere else."""
-    handler = logging.StreamHandler(stream)
+    handler = _Handler(stream)
     handler.setFormatter(Lines(redact))
     root = logging.getLogger()
     root.handlers[:] = [handler]
@@ -66,6 +66,11 @@ def set_up(stream: TextIO, *, redact: Callable[[str], str] = str, level: int = l
     for name in _QUIET:
         logging.getLogger(name).setLevel(max(level, logging.WARNING))
     return handler
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    def handleError(self, record: logging.LogRecord) -> None:
+        """A line that can't be made or written is lost: what Python would print of it instead quotes its facts."""
 
 
 class Lines(logging.Formatter):

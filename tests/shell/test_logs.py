@@ -131,6 +131,18 @@ def test_a_long_fact_is_cut() -> None:
     assert len(stream.getvalue()) < 400
 
 
+def test_a_line_that_can_not_be_made_is_lost_and_nothing_of_it_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    class Odd:
+        def __str__(self) -> str:
+            raise ValueError("private")
+
+    with logged() as stream:
+        log.info("push.failed", {"push": "private", "why": Odd()})
+        log.info("push.sent", {"push": "slot:3"})
+    assert [line["event"] for line in lines_of(stream.getvalue())] == ["push.sent"]
+    assert capfd.readouterr() == ("", "")
+
+
 def test_nothing_below_the_level_is_logged() -> None:
     with logged(level=logging.WARNING) as stream:
         log.info("push.sent")
