@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -154,24 +155,25 @@ def test_nothing_below_the_level_is_logged() -> None:
 # -- the list
 
 
-def logging_calls() -> Iterator[tuple[str, ast.Call]]:
-    """Every call of a module's `log`, and where it stands."""
-    for room in OUR_ROOMS:
-        for path in sorted((ROOT / room).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text())):
-                if (
-                    isinstance(node, ast.Call)
-                    and isinstance(node.func, ast.Attribute)
-                    and isinstance(node.func.value, ast.Name)
-                    and node.func.value.id == "log"
-                    and node.func.attr in ("log", "debug", "info", "warning", "error", "exception")
-                ):
-                    yield f"{path.relative_to(ROOT)}:{node.lineno}", node
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Every module that has to do with logging, by its path."""
+    paths = sorted(path for room in OUR_ROOMS for path in (ROOT / room).rglob("*.py"))
+    texts = {str(path.relative_to(ROOT)): path.read_text() for path in paths}
+    return {path: ast.parse(text) for path, text in texts.items() if re.search(r"\blogging\b|getLogger|\blog\.", text)}
+
+
+def calls_of(name: str) -> Iterator[tuple[str, ast.Call]]:
+    """Every call of something that is called so, and where it stands."""
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and re.fullmatch(name, ast.unparse(node.func)):
+                yield f"{path}:{node.lineno}", node
 
 
 def test_every_event_that_is_logged_is_listed_and_every_one_that_is_listed_is_logged() -> None:
     found = set()
-    for where, call in logging_calls():
+    for where, call in calls_of(r"log\.(log|debug|info|warning|error|exception)"):
         names = [arg.value for arg in call.args[:2] if isinstance(arg, ast.Constant)]
         assert len(names) == 1 and isinstance(names[0], str), f"{where}: an event is a name, not words"
         assert {keyword.arg for keyword in call.keywords} <= {"exc_info"}, where
@@ -195,10 +197,7 @@ def test_how_much_is_logged_is_a_setting() -> None:
 
 
 def test_nobody_logs_in_any_other_way() -> None:
-    for room in OUR_ROOMS:
-        for path in (ROOT / room).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("getLogger"):
-                    assert path.name in ("logs.py", "server.py") or ast.unparse(node).startswith(
-                        "logging.getLogger('dreamwalker."
-                    ), path
+    for where, call in calls_of(r"(logging\.)?getLogger"):
+        ours = ast.unparse(call).startswith("logging.getLogger('dreamwalker.")
+        assert ours or where.startswith(("dreamwalker/logs.py", "dreamwalker/server.py")), where
+    assert not list(calls_of(r"logging\.(log|debug|info|warning|error|exception|critical)"))
