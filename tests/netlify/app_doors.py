@@ -45,6 +45,7 @@ class Doors(AppSite):
                 signed_in(jwt) | info(self.url),
                 signed_in(jwt) | info(self.url, token=jwt),
                 info(self.url, user=self.identity.claims(jwt)),
+                signed_in(jwt) | info(self.url, token=self.identity.operator()),
             ):
                 got = await it.client.get("/api/status", headers=headers)
                 assert got.status_code == 200, (email, headers, got.text)
@@ -68,7 +69,8 @@ class Doors(AppSite):
             "one of a user who was removed": signed_in(gone),
             "dreamwalker's own": {"Authorization": f"Bearer {TOKEN}"} | signed_in(TOKEN),
         }
-        for what, headers in nobody.items():
+        lent = info(self.url, token=identity.operator())
+        for what, headers in [*nobody.items(), *((f"{what}, operated", who | lent) for what, who in nobody.items())]:
             got = await it.client.get("/api/status", headers=headers)
             assert (got.status_code, code(got)) == (401, "unauthorized"), (what, got.text)
             assert got.headers["www-authenticate"] == "Identity"

@@ -5,13 +5,14 @@
  * else or comes from another site is told so before dreamwalker is asked anything.
  */
 
-import { getUser, verifyRequestOrigin } from "@netlify/identity";
+import { getIdentityConfig, getUser, verifyRequestOrigin } from "@netlify/identity";
 
 export const config = { path: "/api/*" };
 
 /** A function is cut off after 60 seconds. A live stream is ended in good time before, and joined again. */
 const STREAM_MS = Number(process.env.DREAMWALKER_STREAM_SECONDS ?? 45) * 1_000;
 const TORN_MS = 5_000;
+const IDENTITY_MS = 5_000;
 const ANSWER_MS = Number(process.env.DREAMWALKER_ANSWER_SECONDS ?? 20) * 1_000;
 /** As much as dreamwalker takes; coded as a function gets it, that is still below the platform's 6 MB. */
 const BODY_BYTES_MAX = 4_000_000;
@@ -81,10 +82,29 @@ async function judge(request) {
       return problem(403, "origin", "This request comes from another site.");
     }
   }
-  const user = await getUser();
+  const user = (await getUser()) ?? (await userByCookie(request));
   if (user === null) return problem(401, "unauthorized", "Nobody is signed in.", { "www-authenticate": "Identity" });
   if (!isOwner(user)) return problem(403, "not_the_owner", "You are signed in, but this is somebody else’s dreamwalker.");
   return null;
+}
+
+/**
+ * Whose the browser's own token is, by Identity itself. The package asks with the token that the platform lends if there is
+ * one, and where that is an operator's, as the package says elsewhere, it knows nobody.
+ */
+async function userByCookie(request) {
+  const jwt = /(?:^|;\s*)nf_jwt=([\w.-]+)/.exec(request.headers.get("cookie") ?? "")?.[1];
+  const url = getIdentityConfig()?.url;
+  if (!jwt || !url) return null;
+  try {
+    const headers = { authorization: `Bearer ${jwt}` };
+    const answer = await fetch(`${url}/user`, { headers, redirect: "error", signal: AbortSignal.timeout(IDENTITY_MS) });
+    if (!answer.ok) return null;
+    const { email, app_metadata: by } = await answer.json();
+    return { email, provider: by?.provider };
+  } catch {
+    return null;
+  }
 }
 
 /** Google has proved the address; one that somebody gave with a password of his own would prove nothing. */
