@@ -14,16 +14,35 @@ _MAGIC = b"\x1f\x8b"
 """How each part of a gzip begins; it may have several (RFC 1952), which come as the network cuts them."""
 
 
+_OURS = {"x-gzip": "gzip", "x-deflate": "deflate"}
+_OTHERS = (
+    "br",
+    "zstd",
+    "compress",
+    "x-compress",
+    "bzip2",
+    "x-bzip2",
+    "lzma",
+    "xz",
+    "exi",
+    "pack200-gzip",
+    "dcb",
+    "dcz",
+)
+_PACKINGS = frozenset({"gzip", "deflate", *_OURS, *_OTHERS, "aes128gcm"})
+"""Whatever packs. Any other name, such as "utf-8" or "none", says nothing of how it comes, as browsers take it."""
+
+
 class BadPacking(Exception):
     """What came is not packed as it says."""
 
 
 class Inflate:
-    """Unpacks one of the accepted encodings, or passes on what is not packed. Raises BadPacking for any other."""
+    """Unpacks one of the accepted encodings, or passes on what is not packed. Raises BadPacking for other packings."""
 
     def __init__(self, encoding: str) -> None:
-        names = [name for name in encoding.lower().replace(" ", "").split(",") if name not in ("", "identity")]
-        if len(names) > 1 or not {"gzip", "x-gzip", "deflate"}.issuperset(names):
+        names = [_OURS.get(name, name) for name in map(_name, encoding.split(",")) if name in _PACKINGS]
+        if len(names) > 1 or not {"gzip", "deflate"}.issuperset(names):
             raise BadPacking  # more than once, or what nobody asked for
         self._plain, self._gzip = not names, names != ["deflate"]
         self._inflating: zlib._Decompress | None = None
@@ -59,6 +78,11 @@ class Inflate:
             if self._inflating.eof:
                 data, full, self._inflating = self._inflating.unused_data, False, None
                 self._ended, self._over = True, not self._gzip
+
+
+def _name(coding: str) -> str:
+    """The name of a coding, however it is written: some servers add a weight or quotes, which belong elsewhere."""
+    return coding.partition(";")[0].strip(" \t\"'").lower()
 
 
 def _wrapping(data: bytes) -> int:

@@ -4,8 +4,10 @@ One rule: no step goes deeper than the last one: however the tags stand in one a
 browser would not show (scripts, what is hidden) is not there.
 """
 
+import io
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 from urllib.parse import urljoin
 
@@ -14,6 +16,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 HTML_CHARACTERS_MAX = 1_500_000
 """What is parsed of a page: a tree takes many times the memory of its text."""
+TAGS_MAX = 220_000
+"""How many tags of a page are parsed: each node of the tree takes some 160 bytes, however short it is, and between two
+tags there may be a text, so that it takes 70 MB at most."""
 
 _UNSHOWN = """
 audio canvas datalist dialog embed head iframe math noscript object script select style svg template video
@@ -30,15 +35,16 @@ _MAIN_CHARACTERS_MIN = 300
 _LINK_CHARACTERS_MAX = 2_000
 _LIST_DEPTH_MAX = 8
 _SPACE = re.compile(r"[ \t\n\r\f]+")
-_GAPS = re.compile(r"\n{3,}")
+_PARTS_MAX = 4_096
 
 Step = tuple[Literal["in", "out"], LexborNode]
 
 
 def read(html: str, address: str) -> tuple[str, str, bool]:
     """Title and text of a page at an address, and whether only its beginning was read."""
-    parsed = LexborHTMLParser(html[:HTML_CHARACTERS_MAX])
-    cut = len(html) > HTML_CHARACTERS_MAX
+    parsed_characters = _parsed_characters(html)
+    parsed = LexborHTMLParser(html[:parsed_characters])
+    cut = len(html) > parsed_characters
     del html
     title = parsed.css_first("title")
     base = parsed.css_first("base[href]")
@@ -56,6 +62,13 @@ def read(html: str, address: str) -> tuple[str, str, bool]:
     return (title.text() if title is not None else ""), writer.text, cut
 
 
+def _parsed_characters(html: str) -> int:
+    """How much of a page is parsed."""
+    if html.count("<", 0, HTML_CHARACTERS_MAX) <= TAGS_MAX:
+        return HTML_CHARACTERS_MAX
+    return next(islice(re.finditer("<", html), TAGS_MAX, None)).start()
+
+
 def _main(parsed: LexborHTMLParser) -> LexborNode | None:
     """What a page says is its own part, if it says so and there is something in it; else all of it."""
     for selector in ("main", "[role=main]", "article"):
@@ -66,23 +79,20 @@ def _main(parsed: LexborHTMLParser) -> LexborNode | None:
 
 
 def _walk(root: LexborNode) -> Iterator[Step]:
-    """Every node that is shown, as it opens and as it closes."""
-    stack: list[Step] = [("in", root)]
-    while stack:
-        what, node = stack.pop()
-        if what == "out":
-            yield what, node
-            continue
-        if _unshown(node):
-            continue
-        yield what, node
-        if node.tag == "-text":
-            continue
-        stack.append(("out", node))
-        child = node.last_child
-        while child is not None:
-            stack.append(("in", child))
-            child = child.prev
+    """Every node that is shown, as it opens and as it closes. Only what is open is held: many may lie side by side."""
+    opened: list[LexborNode] = []
+    node: LexborNode | None = root
+    while node is not None or opened:
+        if node is None:  # that was the last child of what was opened last
+            node = opened.pop()
+            yield "out", node
+        elif not _unshown(node):
+            yield "in", node
+            if node.tag != "-text":
+                opened.append(node)
+                node = node.first_child
+                continue
+        node = node.next if opened else None
 
 
 def _unshown(node: LexborNode) -> bool:
@@ -115,6 +125,8 @@ class _Writer:
     """Writes down what is walked through. `_pre`: how many of the open tags keep their spaces."""
 
     address: str
+    _done: io.StringIO = attrs.field(factory=io.StringIO)
+    """What nothing can change any more: as one text, since many small ones take many times its memory."""
     _parts: list[str] = attrs.field(factory=list)
     _lists: list[list[int]] = attrs.field(factory=list)
     """The open lists: 0 for one of points, else the number that comes next."""
@@ -128,8 +140,13 @@ class _Writer:
 
     @property
     def text(self) -> str:
-        lines = "".join(self._parts).split("\n")
-        return _GAPS.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n")
+        made, empty = io.StringIO(), 0
+        for line in io.StringIO(self._done.getvalue() + "".join(self._parts), newline="\n"):
+            line = line.rstrip()
+            empty = 0 if line else empty + 1
+            if empty < 2:
+                made.write(f"{line}\n")
+        return made.getvalue().strip("\n")
 
     def enter(self, node: LexborNode) -> None:
         tag = node.tag or ""
@@ -137,7 +154,7 @@ class _Writer:
             case "-text":
                 self._say(node.text_content or "")
             case "br":
-                self._parts.append("\n")
+                self._put("\n")
                 self._ends, self._spaced = min(self._ends + 1, 2), True
             case "hr":
                 self._end_line(2)
@@ -203,12 +220,18 @@ class _Writer:
             self._write(text)
 
     def _write(self, text: str) -> None:
-        self._parts.append(text)
+        self._put(text)
         self._ends = min(len(text) - len(text.rstrip("\n")), 2)
         self._spaced = text[-1] in "\n "
+
+    def _put(self, text: str) -> None:
+        self._parts.append(text)
+        if len(self._parts) >= _PARTS_MAX and not self._links:  # what a link holds is put into brackets as it closes
+            self._done.write("".join(self._parts))
+            self._parts.clear()
 
     def _end_line(self, ends: int) -> None:
         """End the line, and leave an empty one if `ends` is two, unless that is done."""
         if self._ends < ends:
-            self._parts.append("\n" * (ends - self._ends))
+            self._put("\n" * (ends - self._ends))
             self._ends, self._spaced = ends, True

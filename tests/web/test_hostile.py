@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from dreamwalker.web.page_html import TAGS_MAX
 from tests.messages_api import say
 from tests.web.internet import Internet, Talk, http
 from tests.web.pdfs import pdf
@@ -193,6 +194,28 @@ async def test_a_hostile_page_comes_to_a_fixed_sentence_or_its_text_in_time(
     assert time.monotonic() - before < SECONDS
     if says is not None:
         assert isinstance(came, FetchFailed) and says in str(came), came
+
+
+WIDE = {
+    "300,000 line ends": b"<p>start" + b"<br>" * 300_000 + b"end",
+    "300,000 points": b"<ul>start" + b"<li>x" * 300_000,
+    "300,000 cells": b"<p>start<table><tr>" + b"<td>x" * 300_000,
+    "300,000 rules": b"<p>start" + b"<hr>" * 300_000,
+    "300,000 words": b"<p>start" + b"x<wbr>" * 300_000,
+    "150,000 terms": b"<p>start<dl>" + b"<dt>a<dd>b" * 150_000,
+}
+"""Small pages of more nodes than any tree of theirs has room for."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WIDE)
+async def test_of_a_small_page_of_very_many_tags_at_least_the_beginning_is_read(
+    net: Internet, bounded: None, name: str
+) -> None:
+    net.pages["wide.example/"] = http(WIDE[name])
+    page = await net.fetch("http://wide.example/")
+    assert page.text.startswith("start") or page.text.startswith("- x")
+    assert page.cut == (WIDE[name].count(b"<") > TAGS_MAX)
 
 
 async def test_a_reader_that_takes_too_long_is_ended_and_the_next_page_is_read(net: Internet) -> None:

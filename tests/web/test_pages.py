@@ -8,6 +8,7 @@ import pytest
 import trio
 import trio.testing
 
+from dreamwalker.web.inflate import BadPacking, Inflate
 from tests.web.internet import Internet, http, to
 from tests.web.pdfs import pdf
 from tools.fetch_url import FetchFailed
@@ -253,3 +254,27 @@ async def test_words_with_many_accents_are_still_latin(net: Internet) -> None:
     said = "Ça a été très élevé: où était-il, à l'époque où l'on s'y plaît, déjà là-bas, près d'Évora? Größe, Übermaß."
     net.pages["a.example/"] = http(said.encode("cp1252"), kind="text/plain; charset=iso-8859-1")
     assert (await net.fetch("http://a.example/")).text == said
+
+
+SPELLINGS = ["gzip;q=1", "gzip; q=1.0", "GZIP", " gzip\t", '"gzip"', "x-gzip", "gzip, identity", "utf-8, gzip", "gzip,"]
+
+
+@pytest.mark.parametrize("encoding", SPELLINGS)
+def test_an_encoding_is_understood_however_it_is_written(encoding: str) -> None:
+    assert b"".join(Inflate(encoding).feed(gzip.compress(b"there"))) == b"there"
+
+
+@pytest.mark.parametrize("encoding", ["none", "utf-8", "binary", "identity;q=1", "8bit", ""])
+def test_what_names_no_packing_is_read_as_it_stands(encoding: str) -> None:
+    assert b"".join(Inflate(encoding).feed(b"there")) == b"there"
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "compress", "br;q=1", "gzip, gzip", "gzip;q=1, br", "lzma"])
+def test_a_packing_that_nobody_asked_for_is_refused_however_it_is_written(encoding: str) -> None:
+    with pytest.raises(BadPacking):
+        Inflate(encoding)
+
+
+async def test_a_page_whose_encoding_has_a_weight_is_read(net: Internet) -> None:
+    net.pages["a.example/"] = http(gzip.compress(b"there"), "Content-Encoding: gzip;q=1", kind="text/plain")
+    assert (await net.fetch("http://a.example/")).text == "there"
