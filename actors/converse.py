@@ -30,8 +30,6 @@ from .window import COMPACTION, summary_of, text_of
 
 log = logging.getLogger("dreamwalker.converse")
 
-STOPPED_CALL = "Stopped by the owner before it was finished; it may or may not have taken effect."
-
 
 class Conversing:
     """One conversation being worked on. `doorbell` is rung when something may wait to be placed, or a wait be over."""

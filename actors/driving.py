@@ -14,8 +14,9 @@ from storage.errors import NotAsExpected, StoreBusy, StoreClosed
 from storage.records import Run
 from storage.text import dumps
 
+from . import journal
 from .about import Ids, about
-from .converse import STOPPED_CALL, Conversing
+from .converse import Conversing
 from .live import InFlight
 from .mailbox import Reply
 from .steps import Means
@@ -66,7 +67,7 @@ def ending(means: Means, agent: str, stop: StopRun, flight: InFlight | None, lab
         agent=agent,
         state="stopped",
         reason=stop.reason,
-        result_text=STOPPED_CALL,
+        cut_off=journal.cut_off(means.toolbox("home", agent), journal.STOPPED),
         now=means.clock.now(),
         partial=_partial(flight, stop.run),
         partial_seq=0 if flight is None else flight.seq,

@@ -14,6 +14,7 @@ from storage import calls, questions
 from storage.errors import OverBudget
 from storage.operation import Commit, Write
 from storage.records import Call, Question, Run
+from storage.runs import CutOff
 from storage.text import dumps
 from tools.contract import ToolContext
 from tools.limits import Limits
@@ -26,6 +27,11 @@ from .store import Store
 CUT_SHORT = "Cut short by a restart; it may or may not have happened. Look before you do it again."
 
 INTERRUPTED = "Stopped, because the owner wrote something new; it may or may not have happened."
+
+STOPPED = "Stopped by the owner before it was finished; it may or may not have taken effect."
+ENDED = "The run ended before this was finished; it may or may not have taken effect."
+NOT_ALLOWED = "Nothing was done: the run ended while the owner was being asked."
+NOT_BEGUN = "Nothing was done: the run ended before it took effect."
 
 
 class Means(Protocol):
@@ -122,6 +128,24 @@ def done(call: Call, outcome: Outcome, now: datetime) -> tuple[Call, Write]:
     """The call with its result, and the write of all of it, where no row stands before."""
     made = finished(call, outcome, now)
     return made, calls.done(made, brings_outside=outcome.outside)
+
+
+def cut_off(toolbox: Toolbox, unknown: str) -> CutOff:
+    """What the calls of a run that ends are told: that nothing was done, wherever the rows show it; else `unknown`.
+
+    What only changes the database would be committed with its result, and what can't be repeated and hung on a yes
+    starts with a commit.
+    """
+
+    def result(call: Call, marked: bool) -> str:
+        tool = toolbox.find(call.tool)
+        if call.state == "asked":
+            return NOT_ALLOWED
+        if tool is not None and (tool.in_database or (not marked and not tool.repeatable)):
+            return NOT_BEGUN
+        return unknown
+
+    return result
 
 
 def interrupted(call: Call) -> Outcome:

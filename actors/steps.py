@@ -31,8 +31,6 @@ from .store import Store
 from .transcript import Transcript
 from .window import TooLong, asking
 
-FAILED_CALL = "The run ended before this was finished; it may or may not have taken effect."
-
 
 class Means(Protocol):
     """What a conversation works with. `zone`, `default_model` and `ask_mode` are the owner's present choices.
@@ -206,7 +204,7 @@ class Steps:
                 agent=self._agent().name,
                 state=state,
                 reason=reason,
-                result_text=FAILED_CALL,
+                cut_off=journal.cut_off(self.toolbox, journal.ENDED),
                 now=self._means.clock.now(),
                 writes=tuple(writes),
             )

@@ -21,11 +21,10 @@ from storage.records import Agent, Run, Worker
 from storage.text import dumps
 from tools.answers import Answer, answer_of, source_of
 
-from . import steps
+from . import journal, steps
 from .converse import Conversing
 from .driving import StopRun, at_work, ending, judge
 from .mailbox import Mailbox
-from .steps import FAILED_CALL
 from .supervisor import unwrap
 
 TOOK_TOO_LONG = "It took too long."
@@ -170,7 +169,7 @@ class WorkerActor:
             agent=self.worker.receiver or self.worker.agent,
             state="failed",
             reason=TOOK_TOO_LONG,
-            result_text=FAILED_CALL,
+            cut_off=journal.cut_off(means.toolbox("home", self.worker.agent), journal.ENDED),
             now=means.clock.now(),
         )
         async with means.halted_workers(run):

@@ -13,11 +13,11 @@ from typing import Protocol
 import attrs
 import trio
 
+from actors import journal
 from actors.agent import AgentActor
 from actors.agent import Means as AgentMeans
 from actors.child import Child, Restart
 from actors.mailbox import MailboxError
-from actors.steps import FAILED_CALL
 from storage import agents, inbox, runs
 from storage.errors import StorageError, StoreClosed
 from storage.operation import Commit
@@ -225,7 +225,8 @@ class Cast:
         if (actor := self.actors.pop(name, None)) is not None:
             await actor.end()  # before its keeper is asked to forget it, who then would serve nobody until it has ended
         await self._remove(_child(name))
-        end = runs.End(run=0, agent=name, state="stopped", reason=RETIRED_RUN, result_text=FAILED_CALL, now=now)
+        cut_off = journal.cut_off(means.toolbox("home", name), journal.ENDED)
+        end = runs.End(run=0, agent=name, state="stopped", reason=RETIRED_RUN, cut_off=cut_off, now=now)
         return await means.store.ask(agents.Retire(name=name, end=end, now=now))
 
 

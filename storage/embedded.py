@@ -186,6 +186,17 @@ def _own(folder: Path) -> int:
     return lock
 
 
+def is_owned(folder: Path) -> bool:
+    """Whether a living process owns this folder. One that takes it at this very moment may be told that it is busy."""
+    path = folder.resolve() / "owner.lock"
+    if not path.exists():
+        return False
+    if (lock := _take_lock(path)) is None:
+        return True
+    os.close(lock)
+    return False
+
+
 def _take_server_lock(folder: Path, sockets: Path) -> int:
     """Wait until nothing works in the folder. Returns the lock that says so, for the next server to inherit.
 

@@ -4,6 +4,7 @@ One rule: a step of a run commits only while the run is open. Stopping it in bet
 NotAsExpected and leaves nothing of it behind.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 
 import attrs
@@ -64,7 +65,11 @@ def step(run: Run) -> Write:
 _GET = f"SELECT {Run.columns()} FROM runs WHERE id = ?"
 _LAST_SEQ = "SELECT COALESCE(max(seq), 0) AS seq FROM entries WHERE conversation = ?"
 _END = "UPDATE runs SET state = ?, reason = ?, retry_at = NULL, closed_at = ?, no = :no WHERE id = ?"
-_UNFINISHED = f"SELECT {Call.columns()} FROM calls WHERE run = ? AND state IN ('begun', 'asked')"
+_UNFINISHED = f"""
+SELECT {", ".join("c." + name for name in Call.columns().split(", "))},
+    q.id IS NULL OR q.started_at IS NOT NULL AS marked
+FROM calls c LEFT JOIN questions q ON q.id = c.question WHERE c.run = ? AND c.state IN ('begun', 'asked')
+"""
 # Those of a run that it waits for, or all of them.
 _WORKERS = f"""
 SELECT {Worker.columns()} FROM workers w WHERE w.run = ? AND w.ended_at IS NULL AND NOT w.handed_off AND (? OR EXISTS (
@@ -79,13 +84,18 @@ def dismiss(conversation: int, now: datetime) -> Write:
     return Write(_DISMISS, (now, conversation), what="the worker had not ended")
 
 
+CutOff = Callable[[Call, bool], str]
+"""What stands as the result of a call whose run ended first. False: it hung on a yes, and that its effect starts was
+never committed."""
+
+
 @attrs.frozen(kw_only=True)
 class End(Operation[Run | None]):
     """End a run before its time ("stopped" or "failed"): the whole of it in one commit.
 
-    Every unfinished call gets `result_text`; what it asked the owner is withdrawn and its workers are stopped, if he
-    stopped it also those that it went on without, but never what it handed off; `partial` (content blocks as JSON),
-    text that was being written as entry `partial_seq`, stays as a reply marked cut, unless the whole reply was
+    Every unfinished call gets a result (`cut_off`); what it asked the owner is withdrawn and its workers are stopped,
+    if he stopped it also those that it went on without, but never what it handed off; `partial` (content blocks as
+    JSON), text that was being written as entry `partial_seq`, stays as a reply marked cut, unless the whole reply was
     committed meanwhile; `writes` settle its money. Returns the run as it stands after it (one that had ended before is
     left as it was), None if there is none.
     """
@@ -94,7 +104,7 @@ class End(Operation[Run | None]):
     agent: str
     state: str
     reason: str
-    result_text: str
+    cut_off: CutOff
     now: datetime
     partial: str | None = None
     partial_seq: int = 0
@@ -109,8 +119,9 @@ class End(Operation[Run | None]):
         await tx.write(*questions.withdraw(self.run, self.now, detached_too=self.state == "stopped"))
         for worker in await tx.all(_WORKERS, self.run, self.state == "stopped"):
             await self._stop(tx, Worker.of(worker))
-        for unfinished in await tx.all(_UNFINISHED, self.run):
-            await tx.write(calls.finish(Call.of(unfinished), text=self.result_text, failed=True, now=self.now))
+        for row in await tx.all(_UNFINISHED, self.run):
+            call = Call.of(row)
+            await tx.write(calls.finish(call, text=self.cut_off(call, row["marked"]), failed=True, now=self.now))
         if self.partial is not None:
             last = await tx.get(_LAST_SEQ, run.conversation)
             assert last is not None

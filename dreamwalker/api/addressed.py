@@ -10,8 +10,7 @@ from typing import Any
 
 import attrs
 
-from actors.converse import STOPPED_CALL
-from actors.journal import INTERRUPTED
+from actors.journal import INTERRUPTED, NOT_ALLOWED, STOPPED
 from actors.window import ABOVE
 from storage.text import loads
 from tools import answers, questions
@@ -19,7 +18,8 @@ from tools.history import SEARCH_HISTORY
 from tools.outside import Source, described, source_of, unframed
 
 _SENTENCES = {
-    STOPPED_CALL: "You stopped it before it was finished; it may or may not have taken effect.",
+    STOPPED: "You stopped it before it was finished; it may or may not have taken effect.",
+    NOT_ALLOWED: "Nothing was done: the run ended while you were being asked.",
     INTERRUPTED: "Stopped, because you wrote something new; it may or may not have happened.",
     questions.DETACHED: "Still open: you have not decided this yet. Its outcome comes as a message.",
     answers.DETACHED: "Still open: you wrote something meanwhile. The work goes on; its outcome comes as a message.",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors import converse, journal
+from actors import journal
 from dreamwalker.api.addressed import read_entry, read_result
 from storage.text import dumps
 from tests.messages_api import answer, say, use
@@ -17,7 +17,8 @@ def result(text: str) -> str:
 
 
 HOUSE = (
-    converse.STOPPED_CALL,
+    journal.STOPPED,
+    journal.NOT_ALLOWED,
     journal.INTERRUPTED,
     questions.DETACHED,
     answers.DETACHED,

@@ -82,10 +82,10 @@ def _judge(played: Played) -> tuple[str, bool]:
     tried = ", ".join(f"{count} {name}" for name, count in Counter(compared.tried).items())
     if played.known != played.leaks:
         kind, text = (
-            compared.differences[0] if compared.differences else ("", "nothing left, and the README says it does")
+            compared.differences[0] if compared.differences else ("", "nothing left, and docs/safety.md says it does")
         )
         return f"LEAK in {what}: {kind}: {text[:SHOWN_CHARACTERS]}", False
-    return f"  {what}: tried {tried}{'; leaks, as the README says' if played.known else ''}", True
+    return f"  {what}: tried {tried}{'; leaks, as docs/safety.md says' if played.known else ''}", True
 
 
 def main() -> int:

@@ -198,7 +198,7 @@ PASSED = {
     "a little at a time": (PIN, "split"),
     "as a long phrase backwards": (PHRASE, "reversed"),
 }
-"""What asking by default does not stop, once he has seen the text and written again. The README lists it."""
+"""What asking by default does not stop, once he has seen the text and written again. docs/safety.md lists it."""
 
 
 def _later() -> Iterator[Scenario]:
