@@ -12,15 +12,16 @@ from typing import Any
 import attrs
 
 from actors.window import SUM_UP
+from dreamwalker.practice_last import corrected, undone
+from dreamwalker.practice_manage import ACTS
 from dreamwalker.practice_memory import Wish
-from dreamwalker.practice_reports import CANNOT_SEARCH, pass_on, report, unframed
+from dreamwalker.practice_reports import CANNOT_SEARCH, SIGNATURE, pass_on, report, unframed
 from dreamwalker.practice_rules import understand
 from dreamwalker.practice_tools import Use, filled
 from dreamwalker.practice_words import short
 
 Json = dict[str, Any]
 
-SIGNATURE = "— practice model (rules, not an AI)"
 TIME_LINE = re.compile(r"^\[(\d{4}-\d{2}-\d{2}) \w+ (\d{2}:\d{2}) ([^\]]+)\]$")
 OUTSIDE = "⟦"
 """What text from outside begins with, and no other text can."""
@@ -33,6 +34,7 @@ FRESH_LINE = "(a new context begins here)"
 """The house's own line where a conversation begins anew."""
 UNDERSTOOD_CHARACTERS = 2000
 STORY_CHARACTERS = 20_000
+ASKED_WHICH = re.compile(r"Which (reminder|job) shall I (\w+)\? Say its number\.")
 ASKED_WHEN = re.compile(r"When shall I remind you\? It is about: “(.+?)”")
 
 TOOL_FOR = {
@@ -48,14 +50,20 @@ TOOL_FOR = {
     "look_up": "delegate",
     "ask_agent": "message_agent",
     "choose": "ask_owner",
-}
+    "forget": "search_notes",
+} | {kind: act.lists for kind, act in ACTS.items()}
+"""The tool that a wish is carried out with, or begun: what is to be changed is looked for first."""
+ABOUT_THE_LAST = ("correct", "undo")
 EXAMPLES = {
     "write_note": "“Remember that my sister's birthday is on 4 May.”",
     "search_notes": "“When is my sister's birthday?”",
     "list_notes": "“List my notes.”",
     "search_history": "“What did I say about the holiday?”",
     "set_reminder": "“Remind me tomorrow at 9 to call mum.”",
+    "change_reminder": "“Change the reminder to 5 pm.”",
+    "cancel_reminder": "“Cancel the reminder about mum.”",
     "make_job": "“Every morning at 8, look up the weather.”",
+    "pause_job": "“Pause the weather job.”",
     "delegate": "“Look up https://example.org.”",
     "message_agent": "“Ask the gardener agent when to prune roses.”",
     "ask_owner": "“Ask me whether I want tea or coffee.”",
@@ -73,7 +81,8 @@ CANNOT_YET = {
     "look_up": "look things up on the internet",
     "ask_agent": "write to other agents",
     "choose": "ask you to choose",
-}
+    "forget": "look into notes",
+} | {kind: f"{act.verb} {act.thing}s" for kind, act in ACTS.items()}
 
 
 @attrs.frozen(kw_only=True)
@@ -107,8 +116,11 @@ def turn(request: Json) -> Turn:
     heard = _heard(messages[last + 1 :])
     texts: list[str] = []
     uses: list[Use] = []
+    now, pending = _pending(messages) if heard.results else (None, [])
     for block in heard.results:
-        reported = report(block, messages)
+        reported = report(block, messages, pending, now)
+        if isinstance(reported, Wish):
+            reported = _carried_out(reported, tools)
         if isinstance(reported, str):
             texts.append(reported)
         elif reported.name in tools:
@@ -123,9 +135,10 @@ def turn(request: Json) -> Turn:
             texts.append(passed)
         else:
             uses.append(passed)
-    waiting_for = _waiting_for(messages[last]) if last >= 0 else ""
+    waiting_for, which = _waiting_for(messages[last]) if last >= 0 else ("", "")
     for text in heard.owner:
-        done = _do(understand(text[:UNDERSTOOD_CHARACTERS], heard.now, waiting_for=waiting_for), tools, heard)
+        wish = understand(text[:UNDERSTOOD_CHARACTERS], heard.now, waiting_for=waiting_for, which=which)
+        done = _of_the_last(wish, messages, tools, heard) if wish.kind in ABOUT_THE_LAST else _do(wish, tools, heard)
         if isinstance(done, Use):
             uses.append(done)
         else:
@@ -197,11 +210,36 @@ def _time(match: re.Match[str]) -> datetime | None:
         return None
 
 
-def _waiting_for(message: Json) -> str:
-    """What the last answer asked a time for; empty if it did not."""
+def _waiting_for(message: Json) -> tuple[str, str]:
+    """What the last answer asked a time for, and the wish of which it asked what it is about; empty if it did not."""
     texts = " ".join(block.get("text", "") for block in blocks_of(message))
-    asked = ASKED_WHEN.search(texts)
-    return asked[1] if asked else ""
+    when, which = ASKED_WHEN.search(texts), ASKED_WHICH.search(texts)
+    wishes = (kind for kind, act in ACTS.items() if which and (act.thing, act.verb) == (which[1], which[2]))
+    return when[1] if when else "", next(wishes, "")
+
+
+def _pending(messages: list[Json]) -> tuple[datetime | None, list[Wish]]:
+    """What the owner asked for last, and the time when he did: what comes back from tools is for that."""
+    for at in range(len(messages) - 1, -1, -1):
+        if messages[at]["role"] == "user" and (heard := _heard([messages[at]])).owner:
+            which = _waiting_for(messages[at - 1])[1] if at else ""
+            return heard.now, [understand(said[:UNDERSTOOD_CHARACTERS], heard.now, which=which) for said in heard.owner]
+    return None, []
+
+
+def _of_the_last(wish: Wish, messages: list[Json], tools: dict[str, Json], heard: _Heard) -> str | Use:
+    """What a wish comes to that is about what was done last."""
+    meant = undone(messages) if wish.kind == "undo" else corrected(wish.parts["text"], messages, heard.now)
+    if isinstance(meant, str):
+        return meant
+    return _carried_out(meant, tools) if meant.kind in ACTS else _use(meant, tools, heard)
+
+
+def _carried_out(wish: Wish, tools: dict[str, Json]) -> str | Use:
+    """A wish by the tool of its own name, now that it is known what it is about."""
+    if wish.kind not in tools:
+        return f"I see that you want me to {CANNOT_YET[wish.kind]}, but that isn't there yet."
+    return Use(name=wish.kind, arguments=filled(tools[wish.kind], wish.parts))
 
 
 def _do(wish: Wish, tools: dict[str, Json], heard: _Heard) -> str | Use:
@@ -212,6 +250,8 @@ def _do(wish: Wish, tools: dict[str, Json], heard: _Heard) -> str | Use:
             return "You're welcome."
         case "bye":
             return "See you."
+        case "never_mind":
+            return "All right."
         case "help":
             return _help(tools)
         case "count":

@@ -4,8 +4,12 @@ One rule: what came back is quoted, cut to a fair length, and never looked at fo
 """
 
 import re
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
+from dreamwalker.practice_manage import ACTS, aimed
+from dreamwalker.practice_memory import Wish
 from dreamwalker.practice_tools import Use
 from dreamwalker.practice_words import content_words, short, tidy
 
@@ -19,14 +23,17 @@ WAITING = re.compile(r"still open|outcome will come|waits? for|waiting for|being
 DECLINED = re.compile(r"\bdeclined\b|said no\b|answered no\b|\brefused\b|\bexpired\b|not allowed", re.IGNORECASE)
 FRAME = re.compile(r"⟦[^⟦⟧]*⟧")
 NOTE_HEAD = re.compile(r"^“(.+)”, version \d+, [\d-]+:$")
-SAID = re.compile(r"^(?P<at>\d{4}-\d{2}-\d{2} \d{2}:\d{2}), (?P<who>[^:]+): (?P<text>.+)$")
-WHO = {"the owner": "you said", "you": "I said"}
+SAID = re.compile(r"^(?P<at>\d{4}-\d{2}-\d{2} \d{2}:\d{2}), (?P<who>[^:]+): (?:\[\d{4}-[^\]\n]*\] )?(?P<text>.+)$")
+SIGNATURE = "— practice model (rules, not an AI)"
 CANNOT = "I can't do it myself, as I am only rules; a real model would set to work now."
+CANNOT_FORGET = "I have no way to remove notes; you have: {}, or the note's page in the web app."
 ADDRESS = re.compile(r"https?://\S+|\b(?:www\.)?(?:[a-z0-9-]+\.)+(?:com|org|net|io|at|de|dev|info)\b\S*", re.IGNORECASE)
 QUERY_CHARACTERS = 300
 CANNOT_SEARCH = (
     "I can't search the web: I am only rules, and have no search. With a key for a real model, this tool searches."
 )
+DUE = re.compile(r"^Due [^\n]*?\)(?:, so (?P<late>[^,\n]+) late[^\n]*)?:\n(?P<text>(?:.|\n)+)$")
+"""A reminder as it comes up."""
 OUTSIDE_KINDS = (
     (r"^The task of this", f"This is the task I was given: {{}}\n\n{CANNOT}"),
     (r"^The worker's answer", "The worker answers: {}"),
@@ -41,6 +48,11 @@ def pass_on(text: str, tools: dict[str, Json]) -> str | Use:
     remark = text.lstrip("⟦")
     if remark.startswith("The task of this") and (use := _work(unframed(text), tools)) is not None:
         return use
+    if (decided := outcome(unframed(text))) is not None:
+        return decided
+    if (due := DUE.match(unframed(text))) is not None:
+        late = f" ({due['late']} late)" if due["late"] else ""
+        return f"Your reminder is due: {quoted(due['text'])}{late}"
     words = next((words for pattern, words in OUTSIDE_KINDS if re.match(pattern, remark)), "From outside came this: {}")
     return words.replace("{}", quoted(unframed(text)))
 
@@ -55,8 +67,12 @@ def _work(task: str, tools: dict[str, Json]) -> Use | None:
     return None
 
 
-def report(block: Json, messages: list[Json]) -> str | Use:
-    """What is said to a tool's result, or the next search if this one found nothing."""
+def report(
+    block: Json, messages: list[Json], pending: Sequence[Wish] = (), now: datetime | None = None
+) -> str | Use | Wish:
+    """What is said to a tool's result, or what is to be done next: another search, if this one found nothing, or what
+    the owner asked for (`pending`) now that it is known of what.
+    """
     name, arguments = _used(block.get("tool_use_id"), messages)
     texts = _texts(block)
     whole = "\n".join(unframed(text) for text in texts).strip()
@@ -64,16 +80,23 @@ def report(block: Json, messages: list[Json]) -> str | Use:
         return f"That didn't work: {quoted(whole)}"
     if name == "delegate":
         return _answered(whole)
+    if (decided := outcome(whole)) is not None:
+        return decided
     if WAITING.search(whole):
         return f"That isn't decided yet: {quoted(whole)}"
     if DECLINED.search(whole) and len(whole) < 300:
         return f"That was not done: {quoted(whole)}"
+    if DONE.match(whole):
+        return DONE.sub(_done, short(whole, QUOTED_CHARACTERS))
     match name:
         case "write_note":
             return f"I've made a note: {quoted(str(arguments.get('text') or whole))}"
         case "search_notes" | "search_history":
-            return _found(name, arguments, texts, messages)
+            forget = name == "search_notes" and any(wish.kind == "forget" for wish in pending)
+            return _found(name, arguments, texts, messages, forget=forget)
         case "list_notes" | "list_reminders" | "list_jobs":
+            if wish := next((wish for wish in pending if wish.kind in ACTS and ACTS[wish.kind].lists == name), None):
+                return aimed(wish, whole, messages, now)
             return whole if NOTHING.match(whole) else f"This is there:\n{short_lines(whole)}"
         case "read_note":
             return f"The note says: {quoted(_body(whole))}"
@@ -88,6 +111,44 @@ def report(block: Json, messages: list[Json]) -> str | Use:
         case "ask_owner":
             return f"You chose: {quoted(whole)}"
     return f"{name} says: {quoted(whole)}"
+
+
+DONE = re.compile(r"^(Set|Made|Changed|Cancelled|Paused|Resumed|Removed): (reminder|job) (\d+)\.(?: It is \w+\.)?")
+_DONE = {
+    "Set": "I'll remind you. This is {thing} {id}:",
+    "Made": "That is {thing} {id} now.",
+    "Changed": "I've changed {thing} {id}.",
+    "Resumed": "{Thing} {id} goes on.",
+}
+
+
+def _done(match: re.Match[str]) -> str:
+    """What was done with a reminder or a job, before when it comes up."""
+    said = _DONE.get(match[1], f"{{Thing}} {{id}} is {match[1].lower()}.")
+    return said.format(thing=match[2], Thing=match[2].capitalize(), id=match[3])
+
+
+OUTCOMES = (
+    (r"The owner said yes to question (\d+)", "You said yes to question {}, so I do it."),
+    (r"The owner said no to question (\d+)", "You said no to question {}, so nothing was done."),
+    (r"The owner did not answer question (\d+)", "Question {} was not answered in time, so nothing was done."),
+    (r"The owner answered question \d+: ((?:.|\n)*?)(?:\nIt was about: .*)?$", "You answered: “{}”"),
+    (r"The owner gave no answer", "You gave no answer."),
+    (
+        r"Nothing was done: the owner said yes, but",
+        "You said yes, but what it changes had changed: nothing was done.",
+    ),
+    (r"Nothing was done: a newer question", "A newer question has taken the place of that one, so nothing was done."),
+)
+"""What the house says of a question that is decided, and how it is passed on."""
+
+
+def outcome(text: str) -> str | None:
+    """What became of a question, to the owner who decided it; None if the text is about none."""
+    for pattern, words in OUTCOMES:
+        if match := re.match(pattern, text.strip()):
+            return words.replace("{}", short(match[1], QUOTED_CHARACTERS) if match.groups() else "")
+    return None
 
 
 def _answered(whole: str) -> str:
@@ -110,7 +171,8 @@ def short_lines(text: str) -> str:
 
 def unframed(text: str) -> str:
     """Text from outside without the house's remarks around it."""
-    return "\n".join(line for line in FRAME.sub("", text).splitlines() if line.strip())
+    lines = (line for line in FRAME.sub("", text).splitlines() if line.strip() and line.strip() != SIGNATURE)
+    return "\n".join(lines)
 
 
 def _texts(block: Json) -> list[str]:
@@ -129,16 +191,18 @@ def _used(id: object, messages: list[Json]) -> tuple[str, Json]:
     return "The tool", {}
 
 
-def _found(name: str, arguments: Json, texts: list[str], messages: list[Json]) -> str | Use:
+def _found(name: str, arguments: Json, texts: list[str], messages: list[Json], *, forget: bool) -> str | Use:
     query = next((value for value in arguments.values() if isinstance(value, str)), "")
     lines = _lines(texts) if not NOTHING.match(texts[0].strip() if texts else "nothing") else []
     asked = _newest_question(messages)
     lines = [line for line in lines if tidy(line).strip(" ?!.").lower() not in asked]
     if lines:
-        return _answer(name, query, lines)
+        return _kept(texts) if forget else _answer(name, query, lines)
     first, tried = _searches(name, messages)
     if tried < SEARCHES_MAX and (wider := _wider(query)):
         return Use(name=name, arguments={key: wider if value == query else value for key, value in arguments.items()})
+    if forget:
+        return f"There is no note about “{first or query}”, so there is nothing to forget."
     if name == "search_notes":
         return f"I have no note about “{first or query}”, and apart from your notes I know nothing."
     return f"I find nothing that was said about “{first or query}”."
@@ -160,7 +224,18 @@ def _answer(name: str, query: str, lines: list[str]) -> str:
     best = sorted(lines, key=lambda line: -sum(stem in line.lower() for stem in stems))[:LINES_SHOWN]
     shown = [line for line in best if any(stem in line.lower() for stem in stems)] or best[:1]
     lead = "In your notes it says" if name == "search_notes" else "Earlier it was said"
-    return f"{lead}: " + ", ".join(quoted(line) for line in dict.fromkeys(shown)) + "."
+    return f"{lead}: " + ", ".join(quoted(line) for line in dict.fromkeys(shown))
+
+
+def _kept(texts: list[str]) -> str:
+    """Which notes hold what should be forgotten, and who can remove them."""
+    heads = (NOTE_HEAD.match(line.strip()) for text in texts for line in unframed(text).splitlines())
+    titles = list(dict.fromkeys(head[1] for head in heads if head))[:LINES_SHOWN]
+    if not titles:
+        return CANNOT_FORGET.format("it")
+    named = ", ".join(f"“{title}”" for title in titles)
+    command = f'dreamwalker notes rm "{titles[0]}"'
+    return f"That stands in {named}. {CANNOT_FORGET.format(command)}"
 
 
 def _wider(query: str) -> str:

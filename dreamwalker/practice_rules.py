@@ -7,6 +7,8 @@ what kind of words stand where, not at whole sentences, so that wordings nobody 
 import re
 from datetime import datetime
 
+from dreamwalker import practice_correct as correct
+from dreamwalker import practice_manage as manage
 from dreamwalker import practice_memory as memory
 from dreamwalker.practice_memory import Wish
 from dreamwalker.practice_time import find_schedule, find_when
@@ -17,8 +19,10 @@ OPTION_CHARACTERS = 40
 WORDS_OF_A_TIME = 8
 
 
-def understand(text: str, now: datetime | None, *, waiting_for: str = "") -> Wish:
-    """What a sentence asks for. `now` is naive local time; `waiting_for` is what a time was asked for just before."""
+def understand(text: str, now: datetime | None, *, waiting_for: str = "", which: str = "") -> Wish:
+    """What a sentence asks for. `now` is naive local time; `waiting_for` is what a time was asked for just before, and
+    `which` the wish of which it was asked what it is about.
+    """
     whole = tidy(text)
     if (wish := _small_talk(whole.strip(" .!?"))) is not None:
         return wish
@@ -26,23 +30,38 @@ def understand(text: str, now: datetime | None, *, waiting_for: str = "") -> Wis
     question, core = core.rstrip(" .!").endswith("?"), core.rstrip(" ?!.")
     if waiting_for and now and (when := find_when(core, now)) and len(core.split()) <= WORDS_OF_A_TIME:
         return Wish(kind="remind", parts={"when": _wall(when.at), "text": waiting_for})
+    if which and len(core.split()) <= WORDS_OF_A_TIME and not find(rf"^(?:{_NOT_NOW})", core):
+        return manage.the_one(core, which)
     if not core:
         return Wish(kind="hello" if find(r"\b(?:hi|hey|hello)\b", whole) else "unknown")
+    if (wish := manage.manages(core, now)) is not None:
+        return wish
+    if not question and (corrects := correct.corrects(core)) is not None:
+        return _order(corrects.parts["text"], now, question=False) or corrects
     return (
-        _long(core)
-        or _ask_agent(core)
+        correct.undoes(core)
+        or correct.forgets(core)
         or memory.history(core)
         or _choose(core)
         or memory.recalls_first(core)
-        or _to_do(core, now)
-        or (memory.remember(core, question=question) if memory.is_note(core) else None)
-        or _remind(core, now)
-        or _schedule(core, question=question)
-        or memory.lists(core)
-        or _look_up(core)
+        or _order(core, now, question=question)
         or memory.remember(core, question=question)
         or memory.recall(core, question=question)
         or Wish(kind="unknown")
+    )
+
+
+def _order(text: str, now: datetime | None, *, question: bool) -> Wish | None:
+    """What is plainly asked to be done."""
+    return (
+        _long(text)
+        or _ask_agent(text)
+        or _to_do(text, now)
+        or (memory.remember(text, question=question) if memory.is_note(text) else None)
+        or _remind(text, now)
+        or _schedule(text, question=question)
+        or memory.lists(text)
+        or _look_up(text)
     )
 
 
@@ -51,17 +70,27 @@ def _wall(moment: datetime) -> str:
 
 
 _HELLO = phrases(
-    "(hello|hi|hey|hiya|yo|servus|moin|greetings) (there|dreamwalker|again|you|all)?",
-    "good (morning|afternoon|evening|day) (there|dreamwalker|to you)?",
-    "how are you *",
+    "(hello|hi|hey|hiya|howdy|hallo|hullo|yo|ahoy|hola|ciao|servus|moin|greetings|welcome|welcome back)"
+    " (there|dreamwalker|again|you|all|everyone|bot|it's me|old friend)? (my friend)?",
+    "(how are things|long time no see|it's me|i'm back)",
+    "good? (morning|afternoon|evening|day) (there|dreamwalker|to you)?",
+    "how (are|do) you *",
+    "(nice|good|great|lovely|pleased|glad) to (meet|see|talk to) you *",
+    "(anybody|anyone|somebody|someone) (home|there|here|around)",
     "(how's|how is) it going",
     "what's up",
     "are? you (there|awake)",
 )
 _PRAISE = "(great|perfect|nice|cool|good|super|awesome|excellent|lovely|brilliant|wonderful|fantastic|well done)"
 _THANKS = phrases(
-    "(ok|okay|oh|ah|great|cool|perfect|nice|alright|many)? (thanks|thank you|thx|cheers|danke)",
-    f"(that's|that is|very|this is)? {_PRAISE} (job|work|one|stuff|thanks|thank you)?",
+    "(ok|okay|oh|ah|great|cool|perfect|nice|alright|many)? (thanks|thank you|thx|cheers|danke|ta|merci)",
+    f"(that's|that is|very|this is|that was|you are|you're|all|so)? {_PRAISE} (job|work|one|stuff|thanks|thank you)?",
+    "(i|we|i'm|i am)? (really|much|very much|very|highly|greatly|so)? (appreciate|appreciated|grateful) *",
+    "(that|this|it|you|you're|that's|it's)? (is|are|was|were|been|have been)? (so|very|really|most|a|the|quite)?"
+    " (helpful|kind|useful|sweet|thoughtful|star|best|legend|lifesaver|gem|genius|amazing|rock) (of you)?",
+)
+_THANKED_LAST = (
+    r"^(?:that|this|it|you|which|so|very|all|just|exactly|yes|no)\b.{0,60}\b(?:thanks|thank you|thx|cheers)$"
 )
 _BYE = phrases(
     "(bye|goodbye|good bye|cya|see you|see ya|good night|take care|that's all|that's it|until later|talk later)"
@@ -77,18 +106,40 @@ _HELP = phrases(
     "your (features|abilities|capabilities|commands|functions|skills)",
     "(show|give|tell) me * (help|commands|examples|features)",
     "(what|which) (commands|phrases|features|tricks)",
+    "(what|which) (else|things|kind of things|sorts of things)? (can|could) (you|i) (do|ask|say|try)",
+    "(tell|show) me (what|all|everything) you (can|could|are able to)? do",
+    "(what|which) (can|could|should|do) (we|i|you) (do|talk about|try|say) (together|here|now|first)?",
+    "(what's|what is|everything that's) (possible|available|there)",
+    "(i don't|i do not|don't) know (what|how|where) to (do|say|ask|start|begin|use|try) *",
+    "(no idea|not sure|unsure) (what|how|where) *",
+    "where (do|should|can) i (start|begin)",
+    "how (does|do|would|should) (one|people|somebody|anyone) (use|talk to|work with) (this|it|you)",
+    "(show|tell|teach|explain) (me|to me)? how (this|it|that|you) works?",
+    "is this * (chatgpt|gpt|claude|ai|bot|robot|machine|person|human)",
 )
 _HELP_ALONE = phrases(
     "(help|commands|menu|usage|instructions|examples)",
     "(can|could|do|will|would|how can|how could|how do)? (i need|you|some|please)? (some|to)?"
     " help (me|us)? (out|please)?",
     "what is this (for|about|thing)?",
+    "(what now|now what|and now|teach me|what next)",
+    "(what are)? (any|my|the|some|give me)? (my|the|some)? (options|tips|hints|possibilities|choices|suggestions)",
+    "(i'm|i am) (lost|confused|stuck|new|new here)",
 )
 
 
+_NOT_NOW = r"(?:no|none|neither|never|nothing|not now|stop|leave|remind|remember|what|when|where|who|list|show)\b"
+
+
 def _small_talk(text: str) -> Wish | None:
+    if correct.never_mind(text):
+        return Wish(kind="never_mind")
     if find(rf"^(?:{_HELLO}[\s,.!?]*)+$", text):
         return Wish(kind="hello")
+    if find(_THANKED_LAST, text) and not find(r"\b(?:remember|remind|note|ask|look)\b", text):
+        return Wish(kind="thanks")
+    if not text:
+        return Wish(kind="help")
     if find(rf"^{_THANKS}", text) and len(text) < 50 and not find(r"\b(?:remember|remind|note|ask|look)\b", text):
         return Wish(kind="thanks")
     if find(rf"^{_BYE}$", text):
@@ -156,15 +207,33 @@ def _choose(text: str) -> Wish | None:
     match = find(rf"^{_CHOICE}[\s,:]*(?P<asked>.*)$", text)
     if match is None or find_schedule(text):
         return None
-    asked = match["asked"] or "shall I go on"
+    asked = match["asked"] or "I should go on"
     between = r"\s+(?:or|and)\s+|,\s*" if find(r"\b(?:between|choose|pick|choice)\b", text) else r"\s+or\s+|,\s*"
     parts = [part.strip(" ,") for part in re.split(between, asked)][:4]
     options = [re.sub(r"^(?:i (?:want|like|prefer)|to)\s+", "", part, flags=re.IGNORECASE) for part in parts]
     if len(options) < 2 or any(len(option) > OPTION_CHARACTERS for option in options):
-        options = ["Yes", "No"]
+        options, asked = ["Yes", "No"], _as_question(asked)
     else:
         asked = " or ".join(options)
     return Wish(kind="choose", parts={"question": sentence(asked).rstrip(".") + "?", "options": "\n".join(options)})
+
+
+_MODALS = "should|shall|can|could|may|might|must|will|would|am|are|is|was|were"
+_SAID = rf"^(?P<who>[\w' ]+?) (?:(?P<modal>{_MODALS})|(?P<verb>want|like|need|have|feel|know|think))\b *(?P<rest>.*)$"
+_TURNED = {"you": "I", "i": "you"}
+
+
+def _as_question(said: str) -> str:
+    """ "You should go on", which is to be asked, as the question that it is: "should I go on"."""
+    match = find(_SAID, said)
+    if match is None:
+        return said
+    who = _TURNED.get(match["who"].lower(), match["who"])
+    rest = re.sub(r"\bmy\b", "your", match["rest"])
+    if match["modal"] is None:
+        return f"do {who} {match['verb']} {rest}"
+    modal = {("am", "you"): "are", ("are", "I"): "am"}.get((match["modal"].lower(), who), match["modal"])
+    return f"{modal} {who} {rest}"
 
 
 _REMIND = phrases(

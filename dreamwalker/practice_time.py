@@ -39,6 +39,8 @@ class When:
 
     at: datetime
     rest: str
+    dated: bool = False
+    """Whether a day was said, or how long from now."""
 
 
 @attrs.frozen(kw_only=True)
@@ -51,7 +53,9 @@ class Schedule:
 
 
 @attrs.frozen(kw_only=True)
-class _Clock:
+class Clock:
+    """A time of day."""
+
     hour: int
     minute: int
     sure: bool
@@ -63,10 +67,10 @@ def find_when(text: str, now: datetime) -> When | None:
     """The time that a text speaks of, seen from `now` (naive, local); None if it speaks of none."""
     if match := _search(rf"\bin (?:about )?(?:an? |the next )?{_N} ?(?:of )?(an hour|{_UNITS})(?: from now)?\b", text):
         later, rest = _later(now, match[1], match[2]), _without(text, [match.span()])
-        clock = _find_clock(rest) if match[2].lower()[0] in "dw" or match[2].lower().startswith("mo") else None
+        clock = read_clock(rest) if match[2].lower()[0] in "dw" or match[2].lower().startswith("mo") else None
         if clock is None:
-            return When(at=later, rest=rest)
-        return When(at=_moment(later.date(), clock, now), rest=_without(rest, [*clock.spans]))
+            return When(at=later, rest=rest, dated=True)
+        return When(at=_moment(later.date(), clock, now), rest=_without(rest, [*clock.spans]), dated=True)
     day, spans = None, []
     for pattern, read in _DATES:
         if match := _search(pattern, text):
@@ -74,12 +78,12 @@ def find_when(text: str, now: datetime) -> When | None:
             if day is not None:
                 spans.append(match.span())
                 break
-    clock = _find_clock(text)
+    clock = read_clock(text)
     if clock is None and day is None:
         return None
     if clock is not None:
         spans.extend(clock.spans)
-    return When(at=_moment(day, clock, now), rest=_without(text, spans))
+    return When(at=_moment(day, clock, now), rest=_without(text, spans), dated=day is not None)
 
 
 def find_schedule(text: str) -> Schedule | None:
@@ -87,7 +91,7 @@ def find_schedule(text: str) -> Schedule | None:
     for pattern, rule in _REPEATS:
         if match := _search(pattern, text):
             rest = text[: match.start()] + " " * (match.end() - match.start()) + text[match.end() :]
-            clock = _find_clock(rest)
+            clock = read_clock(rest)
             part = _search(rf"\b({_PART})s?\b", match[0])
             hour = clock.hour if clock else DAY_PARTS[part[1].lower()] if part else DEFAULT_HOUR
             if clock and not clock.sure and part and DAY_PARTS[part[1].lower()] >= 12 and hour < 12:
@@ -128,23 +132,24 @@ def _months_later(now: datetime, months: int) -> datetime:
     return now.replace(year=now.year + year, month=month + 1, day=min(now.day, 28))
 
 
-def _find_clock(text: str) -> _Clock | None:
+def read_clock(text: str) -> Clock | None:
+    """The time of day that a text speaks of; None if it speaks of none."""
     for pattern, read in _CLOCKS:
         if match := _search(pattern, text):
             found = read(match)
             if found is not None and found[0] < 24 and found[1] < 60:
-                clock = _Clock(hour=found[0], minute=found[1], sure=found[2], spans=(match.span(),))
+                clock = Clock(hour=found[0], minute=found[1], sure=found[2], spans=(match.span(),))
                 return clock if clock.sure else _with_part(clock, text)
     return None
 
 
-def _with_part(clock: _Clock, text: str) -> _Clock:
+def _with_part(clock: Clock, text: str) -> Clock:
     """A doubtful hour made sure by a part of the day that stands elsewhere ("at 7 … in the evening")."""
     part = _search(r"\b(?:in the |this )?(morning|afternoon|evening|tonight|night)\b", text)
     if part is None:
         return clock
     hour = clock.hour if part[1].lower() == "morning" or clock.hour >= 12 else clock.hour + 12
-    return _Clock(hour=hour, minute=clock.minute, sure=True, spans=(*clock.spans, part.span()))
+    return Clock(hour=hour, minute=clock.minute, sure=True, spans=(*clock.spans, part.span()))
 
 
 def _half_day(hour: int, minute: int, half: str | None) -> tuple[int, int, bool]:
@@ -265,7 +270,7 @@ _DATES: tuple[tuple[str, Callable[[re.Match[str], date], date | None]], ...] = (
 )
 
 
-def _moment(day: date | None, clock: _Clock | None, now: datetime) -> datetime:
+def _moment(day: date | None, clock: Clock | None, now: datetime) -> datetime:
     if clock is None:
         moment = datetime(day.year, day.month, day.day, DEFAULT_HOUR) if day else now
         return moment if moment > now else now + timedelta(hours=1)

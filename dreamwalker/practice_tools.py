@@ -11,6 +11,7 @@ import attrs
 Json = dict[str, Any]
 
 ROLES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (("id", "number"), ("id",)),
     (("date", "day"), ("date",)),
     (("time", "clock"), ("time",)),
     (("when", "at", "due", "datetime", "start"), ("when", "rule", "words")),
@@ -69,6 +70,8 @@ def _shaped(part: str, field: Json) -> Any:
         return part if part in choices else _choice(choices)
     if "array" in _types(field):
         return part.split("\n")
+    if "integer" in _types(field) and part.isdigit():
+        return int(part)
     if "T%H" in json.dumps(field) or "DDT" in json.dumps(field):  # the schema asks for a T between date and time
         return part.replace(" ", "T", 1)
     return part

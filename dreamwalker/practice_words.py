@@ -79,7 +79,8 @@ KEYWORDS = frozenset(
     | {"tomorrow", "message", "conversation", "research", "browse", "internet", "website", "delegate", "schedule"}
 )
 _SOUND = frozenset(
-    {"member", "members", "november", "december", "forgot", "fever", "never", "ever", "very", "remainder", "reminds"}
+    {"delete", "deleted", "deletes"}
+    | {"member", "members", "november", "december", "forgot", "fever", "never", "ever", "very", "remainder", "reminds"}
     | {"reminded", "notice", "noted", "votes", "messages", "evening", "searches", "reached", "records", "recorded"}
     | {"researcher", "forgets", "schedules", "websites", "historic", "nodes", "events", "conversations", "reminders"}
 )
