@@ -7,8 +7,10 @@ ROOMS := dreamwalker actors tools storage netlify
 .PHONY: chat serve test test-all test-rest check format lint types layers bench kill due workers year idle hammer simulate mutants \
     bench-years gate puppet netlify app docs fuzz lock clean
 
+# However the chat ends, be it by `kill -9`, the terminal is afterwards as it was.
 chat: .venv/ready
-	@$(BIN)/dreamwalker chat
+	@was=$$(stty -g 2>/dev/null); $(BIN)/dreamwalker chat; ended=$$?; \
+	if [ $$ended -gt 128 ] && [ -n "$$was" ]; then stty "$$was"; printf '\033[?2004l\033[?25h\n'; fi; exit $$ended
 
 serve: .venv/ready
 	@$(BIN)/dreamwalker serve

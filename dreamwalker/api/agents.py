@@ -200,16 +200,18 @@ def _shown(house: House, agent: records.Agent) -> Agent:
 
 
 def _job(house: House, job: str) -> str:
-    return _checked(house, " ".join(job.split()), 1, house.limits.agent_job_characters, "An agent's job")
+    return _checked(house, " ".join(job.split()), 1, house.limits.agent_job_characters, "An agent's job has")
 
 
 def _instructions(house: House, instructions: str) -> str:
-    return _checked(house, instructions.strip(), 0, house.limits.instructions_characters, "An agent's instructions")
+    return _checked(
+        house, instructions.strip(), 0, house.limits.instructions_characters, "An agent's instructions have"
+    )
 
 
 def _checked(house: House, text: str, least: int, most: int, what: str) -> str:
     if not least <= len(text) <= most:
-        raise Refused(422, f"{what} have {least} to {most:,} characters; here there are {len(text):,}.")
+        raise Refused(422, f"{what} {least} to {most:,} characters; here there are {len(text):,}.")
     return house.redactor.text(clean(text))  # what is kept in memory is what will be read from the row
 
 

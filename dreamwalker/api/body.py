@@ -16,6 +16,7 @@ from storage.text import clean
 from tools.limits import FIXED
 
 from .errors import Refused
+from .unfit import words
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -89,7 +90,7 @@ def _fitting(value: Any, struct: type[S], status: int, *, strict: bool) -> S:
     try:
         return msgspec.convert(value, struct, strict=strict)
     except msgspec.ValidationError as error:
-        why = f"{error}."
+        why = words(error, struct)
     except UnicodeEncodeError:  # msgspec looks into a text where a number or one of a few words is wanted
         why = "A text with half a character in it (a lone surrogate) stands where no such text can."
     raise Refused(status, "There is nothing here." if status == 404 else why)

@@ -9,7 +9,7 @@ import click
 
 from .client import Api, quoted
 from .command import Chosen
-from .options import DefaultGroup, json_option
+from .options import AGENT, DefaultGroup, json_option
 from .problems import Misconfigured
 from .reach import find
 from .terminal import Json, one_line, remark, say, sendable, show_json, table
@@ -26,9 +26,11 @@ grant_option = click.option(
 @click.group(
     cls=DefaultGroup,
     default="list",
+    named=True,
     epilog="""\b
 Examples:
   dreamwalker agents
+  dreamwalker agents gardener              one, whole
   dreamwalker agents add gardener "looks after the garden" --instructions "Answer in two sentences."
   dreamwalker chat --agent gardener
   dreamwalker agents change gardener --model claude-sonnet-5-5
@@ -55,7 +57,7 @@ def list_agents(chosen: Chosen, as_json: bool) -> None:
 
 
 @agents.command()
-@click.argument("name")
+@click.argument("name", type=AGENT)
 @json_option
 @click.pass_obj
 def show(chosen: Chosen, name: str, as_json: bool) -> None:
@@ -102,7 +104,7 @@ def add(
 
 
 @agents.command()
-@click.argument("name")
+@click.argument("name", type=AGENT)
 @click.option("--job", metavar="JOB", help="What it is for, in a line.")
 @instructions_option
 @model_option
@@ -145,7 +147,7 @@ def change(
 
 
 @agents.command()
-@click.argument("name")
+@click.argument("name", type=AGENT)
 @click.pass_obj
 def retire(chosen: Chosen, name: str) -> None:
     """Let an agent go: what it is at work on ends, and it answers no more. What it said stays to be read."""
@@ -153,7 +155,7 @@ def retire(chosen: Chosen, name: str) -> None:
 
 
 @agents.command()
-@click.argument("name")
+@click.argument("name", type=AGENT)
 @click.pass_obj
 def restore(chosen: Chosen, name: str) -> None:
     """Take a retired agent back."""
@@ -212,7 +214,11 @@ def _restored(api: Api, name: str) -> str:
 def _warn(api: Api, grants: tuple[str, ...]) -> None:
     """Say what was granted and is of no use yet."""
     for grant in sorted(set(grants) - set(api.get("/agents")["ready"]) if grants else ()):
-        remark(f"{grant} is not set up on this server, so there is nothing to look at yet (see the README).")
+        needs = f" It needs {_NEEDS[grant]} where the server starts." if grant in _NEEDS else ""
+        remark(f"{grant} is not set up on this server, so there is nothing to look at yet.{needs}")
+
+
+_NEEDS = {"netlify": "DREAMWALKER_NETLIFY_TOKEN and DREAMWALKER_NETLIFY_TEAM"}
 
 
 def _path(name: str) -> str:

@@ -25,7 +25,7 @@ from .. import system
 from . import local
 from .client import Api
 from .command import Chosen
-from .options import json_option
+from .options import Whole, json_option
 from .problems import Problem
 from .reach import found_or_started
 from .terminal import remark, say, show_json, table
@@ -82,9 +82,8 @@ def import_(chosen: Chosen, file: Path, check: bool, as_json: bool) -> None:
     config = configuration.read()
     if chosen.url is not None:
         raise Problem("An archive is brought into a database, not to a server: set DREAMWALKER_DATABASE_URL to its.")
-    if (api := local.find(config)) is not None:
-        api.close()
-        raise Problem("A dreamwalker runs on this machine. End it, and import then.")
+    if (there := local.in_the_way(config)) is not None:
+        raise Problem(f"{there} Import then.")
 
     async def load(lines: Iterable[bytes], tell: Tell) -> Archive:
         async with system.start(config) as asleep:
@@ -92,7 +91,7 @@ def import_(chosen: Chosen, file: Path, check: bool, as_json: bool) -> None:
 
     with _shown("Importing") as tell, _opened(file) as lines:
         archive = _answered(lambda: trio.run(load, lines, tell))
-    _tell(file, archive, as_json)
+    _tell(file, archive, as_json, "is in the database now, all of it")
 
 
 @click.command(
@@ -104,13 +103,16 @@ Examples:
 In a crontab:  0 3 * * *  dreamwalker backup --json >> ~/backups.log"""
 )
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--keep", default=_KEPT, show_default=True, type=click.IntRange(min=1), help="How many to keep there.")
+@click.option("--keep", default=_KEPT, show_default=True, type=Whole(min=1), help="How many to keep there.")
 @json_option
 @click.pass_obj
 def backup(chosen: Chosen, folder: Path | None, keep: int, as_json: bool) -> None:
     """Write an archive with the time in its name, look it through, and let go of the oldest."""
     folder = folder or configuration.read().home / "backups"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Problem(f"Backups can't be kept in {folder}: {error.strerror}.") from None
     file = folder / f"dreamwalker-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.jsonl.gz"
     with found_or_started(chosen) as server:
         archive = _write(server.api, file, secrets=False)
@@ -184,7 +186,11 @@ def _answered(work: Callable[[], Archive]) -> Archive:
 @contextmanager
 def _creating(part: Path, *, compressed: bool) -> Iterator[IO[bytes]]:
     """A new file that only the owner can read, on the disk when the block is left."""
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as raw:
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    except OSError as error:
+        raise Problem(f"{part.with_suffix('')} can't be written: {error.strerror}.") from None
+    with open(descriptor, "wb") as raw:
         if compressed:
             with gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6, mtime=0, filename="") as out:
                 yield out  # type: ignore[misc]
@@ -217,7 +223,7 @@ def _shown(what: str) -> Iterator[Tell]:
         yield tell
 
 
-def _tell(file: Path, archive: Archive, as_json: bool) -> None:
+def _tell(file: Path, archive: Archive, as_json: bool, says: str = "is whole") -> None:
     """What there was, and by which hash it can be known again."""
     sha256 = hashlib.sha256(repr(sorted((name, part["sha256"]) for name, part in archive.manifest.items())).encode())
     if as_json:
@@ -234,4 +240,4 @@ def _tell(file: Path, archive: Archive, as_json: bool) -> None:
         return
     say(table((name, f"{part['rows']:,}") for name, part in archive.manifest.items() if part["rows"]))
     say(f"\n{archive.head.rows:,} rows, content {sha256.hexdigest()[:16]}")
-    remark(f"{file} is whole.")
+    remark(f"{file} {says}.")

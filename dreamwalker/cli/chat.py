@@ -11,9 +11,9 @@ import click
 from .command import Chosen
 from .messages import EXIT_CODES, print_reply, tell_or_stop, why_not_done
 from .options import agent_option
-from .problems import OK, Problem, Unreachable
+from .problems import OK, Misused, Problem, Unreachable
 from .reach import Server, found_or_started
-from .slash import carry_out, parse
+from .slash import Doubt, Typed, carry_out, read
 from .telling import PRACTICE, Telling
 from .terminal import remark, say, sendable
 
@@ -56,23 +56,27 @@ def _line_by_line(server: Server, agent: str) -> int:
         remark(PRACTICE)
     code, seen = OK, 0
     for line in sys.stdin:
-        typed = parse(line)
-        if typed is not None and typed[0] == "quit":
+        typed = read(line)
+        if typed == Typed("quit", ""):
             break
-        if typed is not None:
-            code = _slash(server, agent, *typed)
+        if isinstance(typed, Typed) or (isinstance(typed, Doubt) and typed.slip):
+            code = _slash(server, agent, typed)
         elif line.strip():
-            telling = Telling(server=server, agent=agent, on_reply=print_reply, on_wait=remark)
+            if isinstance(typed, Doubt):
+                remark(f"{typed.says} It was sent as a message.")
+            telling = Telling(server=server, agent=agent, on_reply=print_reply, on_wait=remark, typed="/")
             run = tell_or_stop(telling, sendable(line.rstrip("\n")), seen=seen)
             why_not_done(run)
             code, seen = EXIT_CODES[run["state"]], telling.no
     return code
 
 
-def _slash(server: Server, agent: str, word: str, rest: str) -> int:
+def _slash(server: Server, agent: str, typed: Typed | Doubt) -> int:
     """Do it; one that is refused is no reason to leave what comes after it unread. Returns its exit code."""
     try:
-        if shown := carry_out(server.api, agent, word, rest):
+        if isinstance(typed, Doubt):
+            raise Misused(f"{typed.says} Nothing was sent.")
+        if shown := carry_out(server.api, agent, typed.word, typed.rest):
             say(shown)
     except Unreachable:
         raise

@@ -16,6 +16,7 @@ import httpx2
 
 from .problems import Conflict, NotFound, Problem, Refused, Unreachable, Unready
 from .terminal import Json, sendable
+from .times import Times
 
 PATIENCE_SECONDS = 10.0
 """How long a server may say that it isn't ready before the command gives up."""
@@ -39,6 +40,7 @@ class Api:
     def __init__(self, base: str, token: str) -> None:
         self.base = base.rstrip("/")
         self.patience_seconds = PATIENCE_SECONDS
+        self._times: Times | None = None
         self._http = httpx2.Client(
             base_url=f"{self.base}/api",
             headers={"authorization": f"Bearer {token}"},
@@ -67,6 +69,13 @@ class Api:
     def delete(self, path: str) -> Json:
         """Take back."""
         return self._ask("DELETE", path)
+
+    @property
+    def times(self) -> Times:
+        """How the owner reads times: in his zone, for which the server is asked once. Raises Problem."""
+        if self._times is None:
+            self._times = Times.of(self.get("/status")["zone"])
+        return self._times
 
     def healthy(self) -> bool:
         """Whether a dreamwalker answers there."""

@@ -16,9 +16,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import __version__
+from .options import no_such
 from .problems import EXIT_CODES, STOPPED, Misconfigured, Problem
 
-_NOUNS = {
+NOUNS = {
     "chat": ("chat", "Talk with an agent."),
     "ask": ("messages", "Send one message and print the reply."),
     "new": ("messages", "Begin afresh: later requests hold nothing from before."),
@@ -59,15 +60,17 @@ class Chosen:
 
 class _Root(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_NOUNS)
+        return list(NOUNS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _NOUNS:
-            return None
+        if cmd_name not in NOUNS:
+            if ctx.resilient_parsing:
+                return None
+            raise no_such(ctx, cmd_name, NOUNS)
         gc.disable()  # what is imported stays: looking for garbage in it is a seventh of the start of `serve`
         try:
             attribute = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-            command: click.Command = getattr(import_module(f".{_NOUNS[cmd_name][0]}", __package__), attribute)
+            command: click.Command = getattr(import_module(f".{NOUNS[cmd_name][0]}", __package__), attribute)
         finally:
             gc.freeze()
             gc.enable()
@@ -75,11 +78,11 @@ class _Root(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, purpose) for name, (_, purpose) in _NOUNS.items()])
+            formatter.write_dl([(name, purpose) for name, (_, purpose) in NOUNS.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The nouns that begin so; none is imported, since a shell asks at each key."""
-        nouns = [CompletionItem(name, help=it) for name, (_, it) in _NOUNS.items() if name.startswith(incomplete)]
+        nouns = [CompletionItem(name, help=it) for name, (_, it) in NOUNS.items() if name.startswith(incomplete)]
         return nouns + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -6,12 +6,12 @@ One rule: a schedule is said back as the next five times, each with weekday, loc
 import click
 
 from .command import Chosen
-from .options import DefaultGroup, agent_option, json_option
-from .problems import Misconfigured
+from .options import NUMBER, DefaultGroup, Whole, agent_option, json_option, some_agent_option
+from .problems import Misconfigured, Misused
 from .reach import find
-from .reminders import show_slots, some, zone_option
+from .reminders import coming, show_slots, some, zone_option
 from .telling import new_request_id
-from .terminal import Json, one_line, say, sendable, show_json
+from .terminal import Json, one_line, say, sendable, show_json, table
 
 
 @click.group(
@@ -24,6 +24,7 @@ Examples:
   dreamwalker jobs add "Stretch" "Say something that makes me stretch." --every "2 hours"
   dreamwalker jobs add "Rent" "Remind me of the rent." --rrule "FREQ=MONTHLY;BYMONTHDAY=1;BYHOUR=9;BYMINUTE=0"
   dreamwalker jobs add "News" "What is new?" --when "weekdays 8:00" --zone America/New_York
+  dreamwalker jobs 3                 one, whole
   dreamwalker jobs next 3            the next five times
   dreamwalker jobs slots 3           what became of each time
   dreamwalker jobs pause 3""",
@@ -33,18 +34,22 @@ def jobs() -> None:
 
 
 @jobs.command("list")
-@click.option("--agent", metavar="NAME", help="Only this agent's.")
+@some_agent_option
 @click.option("--over", is_flag=True, help="Those that are over too.")
 @json_option
 @click.pass_obj
 def list_jobs(chosen: Chosen, agent: str | None, over: bool, as_json: bool) -> None:
     """List jobs, the newest first."""
-    answer = find(chosen).get("/jobs", agent=agent, over="true" if over else None)
+    api = find(chosen)
+    answer = api.get("/jobs", agent=agent, over="true" if over else None)
     if as_json:
         show_json(answer)
         return
-    for job in answer["jobs"]:
-        say(f"{job['id']}  {job['title']}{' (running now)' if job['running'] else ''}\n    {job['said']}")
+    if answer["jobs"]:
+        rows = [
+            coming(it, api.times, it["title"] + (" (running now)" if it["running"] else "")) for it in answer["jobs"]
+        ]
+        say(table([("NUMBER", "NEXT", "RULE", "STATE", "TITLE"), *rows]))
     if not answer["jobs"]:
         say("There are no jobs. `dreamwalker jobs add --help` shows how to make one.")
     elif answer["more"]:
@@ -91,7 +96,7 @@ def add(
 
 
 @jobs.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @json_option
 @click.pass_obj
 def show(chosen: Chosen, number: int, as_json: bool) -> None:
@@ -104,8 +109,8 @@ def show(chosen: Chosen, number: int, as_json: bool) -> None:
 
 
 @jobs.command("next")
-@click.argument("number", type=int)
-@click.option("--count", type=click.IntRange(1, 100), default=5, show_default=True, help="How many.")
+@click.argument("number", type=NUMBER)
+@click.option("--count", type=Whole(1, 100), default=5, show_default=True, help="How many.")
 @json_option
 @click.pass_obj
 def next_slots(chosen: Chosen, number: int, count: int, as_json: bool) -> None:
@@ -118,7 +123,7 @@ def next_slots(chosen: Chosen, number: int, count: int, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @json_option
 @click.pass_obj
 def slots(chosen: Chosen, number: int, as_json: bool) -> None:
@@ -127,7 +132,7 @@ def slots(chosen: Chosen, number: int, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @click.option("--title", metavar="TITLE", help="Another name.")
 @click.option("--prompt", metavar="PROMPT", help="Another prompt.")
 @click.option("--when", metavar="WHEN", help="Another schedule: in words, a cron rule, or an RRULE.")
@@ -143,7 +148,7 @@ def change(
 
 
 @jobs.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @click.pass_obj
 def pause(chosen: Chosen, number: int) -> None:
     """Let a job run no more until it is resumed."""
@@ -151,7 +156,7 @@ def pause(chosen: Chosen, number: int) -> None:
 
 
 @jobs.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @click.pass_obj
 def resume(chosen: Chosen, number: int) -> None:
     """Let a paused job go on with its next time."""
@@ -159,7 +164,7 @@ def resume(chosen: Chosen, number: int) -> None:
 
 
 @jobs.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @click.pass_obj
 def remove(chosen: Chosen, number: int) -> None:
     """Remove a job for good. What it did stays to be seen."""
@@ -172,6 +177,12 @@ def _schedule(**given: str | None) -> str:
     if len(named) != 1:
         raise Misconfigured(f"Say when it runs, by one of {', '.join(f'--{name}' for name in given)}.")
     ((name, text),) = named.items()
+    if name == "cron" and len(text.split()) != 5:
+        raise Misused(
+            f"A cron rule has five fields (minute, hour, day, month, weekday), such as “0 7 * * *”; not “{text}”."
+        )
+    if name == "rrule" and "FREQ=" not in text.upper():
+        raise Misused(f"An RRULE is such as “FREQ=WEEKLY;BYDAY=MO;BYHOUR=9;BYMINUTE=0”; not “{text}”.")
     return f"every {text.strip().removeprefix('every ')}" if name == "every" else text
 
 

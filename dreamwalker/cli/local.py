@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 START_SECONDS = 90.0
 """How long a first start may take: it makes a database, or recovers one."""
+ANOTHER_SECONDS = 10.0
+"""How long one is waited for that somebody else is just starting."""
 STOP_SECONDS = 12.0
 """How long a server may take to end; it promises 10."""
 _LOOK_AGAIN_SECONDS = 0.05
@@ -33,10 +35,24 @@ _LOGGED = re.compile(r"\d{4}-\d\d-\d\dT")
 
 @attrs.frozen
 class Running:
-    """A server as it wrote itself down."""
+    """A server as it wrote itself down. `noun`: the command that started it for itself, and with which it ends."""
 
     pid: int
     url: str
+    noun: str | None = None
+
+    @property
+    def in_the_way(self) -> str:
+        """Who has this machine's database, and how it comes free."""
+        if self.noun is None:
+            return (
+                f"dreamwalker runs on this machine already, at {self.url}. Ctrl-C ends it where it runs, or "
+                f"`kill {self.pid}`."
+            )
+        return (
+            f"`dreamwalker {self.noun}` has started dreamwalker on this machine for itself, at {self.url}, and it ends "
+            "with that. Leave that first; a chat that is opened beside `dreamwalker serve` uses the server it finds."
+        )
 
 
 def reachable(address: str) -> str:
@@ -61,8 +77,9 @@ def announced(home: Path) -> Running | None:
     """The server that is written down, whether or not it still lives."""
     try:
         value = json.loads(_path(home).read_text())
-        return Running(pid=int(value["pid"]), url=str(value["url"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        noun = value.get("noun")
+        return Running(pid=int(value["pid"]), url=str(value["url"]), noun=None if noun is None else str(noun))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
@@ -74,15 +91,24 @@ def find(config: Config) -> "Api | None":
     return _if_healthy(_api(config, running))
 
 
+def in_the_way(config: Config) -> str | None:
+    """Who serves on this machine, and how its database comes free; None if nobody does."""
+    if (api := find(config)) is None:
+        return None
+    api.close()
+    running = announced(config.home)
+    return None if running is None else running.in_the_way
+
+
 class Child:
     """A server of our own. It ends when we end, however that happens, since we hold the other end of its stdin."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, noun: str) -> None:
         self._log = config.home / "serve.log"
         with _new_log(self._log) as log:
             # -P: nothing in the present folder may pass for a module of ours.
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "dreamwalker", "serve", "--attached", "--port", "0"],
+                [sys.executable, "-P", "-m", "dreamwalker", "serve", "--attached", "--for", noun, "--port", "0"],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -90,7 +116,7 @@ class Child:
             )
 
     def wait_until_up(self, config: Config) -> "Api":
-        """Wait until it serves. Raises Unreachable with its last words if it does not."""
+        """Wait until it serves, or another one does that was quicker. Raises Unreachable with its last words."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             running = announced(config.home)
@@ -101,7 +127,23 @@ class Child:
             if self._process.poll() is not None:
                 break
             time.sleep(_LOOK_AGAIN_SECONDS)
+        return self._another(config)
+
+    def _another(self, config: Config) -> "Api":
+        """The server that somebody else started at the same time, and because of which ours could not."""
+        from storage.embedded import is_owned  # `serve` imports it only when it opens a database
+
+        deadline = time.monotonic() + ANOTHER_SECONDS
+        while config.embedded and is_owned(config.home / "postgres") and time.monotonic() < deadline:
+            if (api := find(config)) is not None:
+                return api
+            time.sleep(_LOOK_AGAIN_SECONDS)
         raise Unreachable(f"A server could not be started. {self._last_words()}")
+
+    @property
+    def ended(self) -> bool:
+        """Whether it runs no more."""
+        return self._process.poll() is not None
 
     def close(self) -> None:
         """End it and wait until it has ended."""
@@ -124,9 +166,11 @@ def _new_log(path: Path) -> IO[bytes]:
     """A new file for what a server says; the one before it is kept beside. Raises Misconfigured."""
     try:
         tokens.make_home(path.parent)
-        if path.exists():
-            path.replace(path.with_suffix(".log.old"))
-        return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+        while True:  # somebody else may make one at this very moment
+            with contextlib.suppress(FileNotFoundError):
+                path.replace(path.with_suffix(".log.old"))
+            with contextlib.suppress(FileExistsError):
+                return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
     except OSError as error:
         raise Misconfigured(
             f"Nothing can be kept in {path.parent}, the folder that DREAMWALKER_HOME names: {error}"

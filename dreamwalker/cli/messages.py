@@ -15,7 +15,7 @@ from .. import config
 from . import seen
 from .client import quoted
 from .command import Chosen
-from .options import agent_option, json_option
+from .options import NUMBER, agent_option, json_option
 from .problems import ASKED, FAILED, OK, STOPPED, Problem
 from .reach import find, found_or_started
 from .telling import ENDED, Telling, new_request_id
@@ -85,7 +85,7 @@ Examples:
   dreamwalker stop          what the agent is doing now
   dreamwalker stop 1234     that run (`dreamwalker runs` lists them)"""
 )
-@click.argument("run", type=int, required=False)
+@click.argument("run", type=NUMBER, required=False)
 @agent_option
 @json_option
 @click.pass_obj

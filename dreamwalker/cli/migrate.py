@@ -12,6 +12,7 @@ from storage.errors import StorageError
 from .. import config as configuration
 from .. import system
 from ..config import Config
+from . import local
 from .problems import Problem
 from .terminal import say
 
@@ -27,6 +28,8 @@ Examples:
 def migrate() -> None:
     """Bring the schema of DREAMWALKER_DATABASE_URL, or of the embedded database, up to date."""
     config = configuration.read()
+    if config.embedded and (there := local.in_the_way(config)) is not None:
+        raise Problem(f"{there} It brought the database up to date when it started.")
     try:
         applied = trio.run(_migrate, config)
     except Exception as raised:

@@ -10,21 +10,26 @@ from .command import Chosen
 from .options import DefaultGroup, agent_option, json_option
 from .problems import NotFound
 from .reach import find
-from .terminal import Json, one_line, say, show_json, table, when
+from .terminal import Json, one_line, remark, say, show_json, table
+from .times import Times
 
 
 @click.group(
     cls=DefaultGroup,
     default="list",
+    words=True,
     epilog="""\b
 Examples:
   dreamwalker notes                       all of them, the newest first
   dreamwalker notes shopping milk         those that hold both words
   dreamwalker notes show "Shopping list"  one, whole
   dreamwalker notes show "Shopping list" --versions
+  dreamwalker notes --agent gardener      what another agent keeps
   dreamwalker notes rm "Shopping list"    remove it; every version is kept
   dreamwalker notes restore "Shopping list"
-  dreamwalker notes --removed             what was removed""",
+  dreamwalker notes --removed             what was removed
+
+Exits with 4 when no note holds the words.""",
 )
 def notes() -> None:
     """What is remembered for you."""
@@ -40,13 +45,18 @@ def list_notes(chosen: Chosen, query: tuple[str, ...], removed: bool, agent: str
     """List notes; with words, those that hold them all."""
     if removed and query:
         raise click.UsageError("Removed notes are listed, not searched: leave the words or --removed out.")
-    found = search(find(chosen), agent, " ".join(query), removed=removed)
+    api, words = find(chosen), " ".join(query)
+    found = search(api, agent, words, removed=removed)
     if as_json:
         show_json({"notes": found})
     elif removed and not found:
         say("No note was removed.")
-    else:
-        say(listed(found, " ".join(query)))
+    elif found or not words:
+        say(listed(found, words, api.times))
+    if not as_json and not removed and (others := elsewhere(api, agent, words)):
+        remark(others)
+    if words and not found:
+        raise NotFound(listed(found, words, api.times))
 
 
 @notes.command()
@@ -64,7 +74,7 @@ def show(chosen: Chosen, title: tuple[str, ...], versions: bool, agent: str, as_
         if as_json:
             show_json(answer)
         for version in [] if as_json else answer["versions"]:
-            say(f"— version {version['version']}, {when(version['at'])}\n{version['text']}\n")
+            say(f"— version {version['version']}, {api.times.when(version['at'])}\n{version['text']}\n")
     elif as_json:
         show_json(note)
     else:
@@ -120,8 +130,19 @@ def search(api: Api, agent: str, query: str = "", *, removed: bool = False) -> l
     return found
 
 
-def listed(found: list[Json], query: str) -> str:
+def elsewhere(api: Api, agent: str, query: str) -> str:
+    """Which other agents keep notes that hold the words; "" if none does."""
+    others = [each["name"] for each in api.get("/agents")["agents"] if each["name"] != agent]
+    there = [name for name in others if search(api, name, query)]
+    if not there:
+        return ""
+    what = "notes that hold this" if query else "notes of their own" if there[1:] else "notes of its own"
+    keep = f"{' and '.join(there)} keep{'' if there[1:] else 's'}"
+    return f"{keep} {what}: dreamwalker notes{f' {query}' if query else ''} --agent {there[0]}"
+
+
+def listed(found: list[Json], query: str, times: Times) -> str:
     """Notes as a list."""
     if not found:
         return f"No note holds all of: {query}" if query else "There are no notes yet."
-    return table((when(note["at"]), one_line(note["title"], 60), one_line(note["text"], 80)) for note in found)
+    return table((times.when(note["at"]), one_line(note["title"], 60), one_line(note["text"], 80)) for note in found)

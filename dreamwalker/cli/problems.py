@@ -38,6 +38,12 @@ class Misconfigured(Problem):
     exit_code = USAGE
 
 
+class Misused(Problem):
+    """The command, or what was typed into a chat, can't be understood."""
+
+    exit_code = USAGE
+
+
 class Unreachable(Problem):
     """No server answers, or it can't serve now."""
 

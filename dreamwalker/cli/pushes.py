@@ -12,7 +12,8 @@ from .command import Chosen
 from .options import DefaultGroup, json_option
 from .problems import Problem
 from .reach import find
-from .terminal import Json, one_line, say, show_json, table, when
+from .terminal import Json, one_line, remark, say, show_json, table
+from .times import Times
 
 PATIENCE_SECONDS = 30.0
 """How long a test waits to hear what became of it; a try may take half of that."""
@@ -38,13 +39,15 @@ def pushes() -> None:
 @click.pass_obj
 def list_pushes(chosen: Chosen, as_json: bool) -> None:
     """List what was pushed, the newest first."""
-    answer = find(chosen).get("/pushes")
+    api = find(chosen)
+    answer = api.get("/pushes")
     if as_json:
         show_json(answer)
-    elif not answer["pushes"]:
-        say("Nothing was pushed yet.")
-    else:
-        say(table(map(_row, answer["pushes"])))
+        return
+    rows = [_row(push, api.times) for push in answer["pushes"]]
+    say(table(rows) if rows else "Nothing was pushed yet.")
+    if (why := _WHY_NOT.get(api.get("/status")["pushes"])) is not None:
+        remark(why)
 
 
 @pushes.command()
@@ -66,7 +69,15 @@ def test(chosen: Chosen, as_json: bool) -> None:
         say("Sent. If your phone does not show it, look at what it is subscribed to.")
 
 
-def _row(push: Json) -> tuple[str, ...]:
+_WHY_NOT = {
+    "no phone": "No phone is set up, so nothing is pushed: `dreamwalker doctor` says how to set one up.",
+    "off": "Pushes are turned off: `dreamwalker settings pushes true` turns them on.",
+}
+
+
+def _row(push: Json, times: Times) -> tuple[str, ...]:
+    when = times.when
     answered = f", {push['answer']} {when(push['answered_at'])}" if push["answer"] else ""
     shown = " — ".join(filter(None, (one_line(push["title"], 40), one_line(push["text"], 60))))
-    return when(push["made_at"]), push["kind"], shown, push["told"] + answered
+    told = "not sent" if push["state"] == "off" else push["told"]
+    return when(push["made_at"]), push["kind"], shown, told + answered

@@ -7,10 +7,11 @@ import click
 
 from .client import Api
 from .command import Chosen
-from .options import DefaultGroup, json_option
+from .options import NUMBER, DefaultGroup, Whole, json_option, some_agent_option
 from .reach import find
 from .telling import asked
-from .terminal import Json, clock_time, number_in, one_line, say, sendable, show_json, table, when
+from .terminal import Json, number_in, one_line, say, sendable, show_json, table
+from .times import Times
 
 
 @click.group(
@@ -30,9 +31,9 @@ def questions() -> None:
 
 
 @questions.command("list")
-@click.option("--agent", metavar="NAME", help="Only this agent's.")
+@some_agent_option
 @click.option("--all", "past_too", is_flag=True, help="Also those that are decided, each in a line.")
-@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="How many.")
+@click.option("--limit", type=Whole(1, 200), default=50, show_default=True, help="How many.")
 @json_option
 @click.pass_obj
 def list_questions(chosen: Chosen, agent: str | None, past_too: bool, limit: int, as_json: bool) -> None:
@@ -42,25 +43,30 @@ def list_questions(chosen: Chosen, agent: str | None, past_too: bool, limit: int
     if as_json:
         show_json(answer)
     elif past_too:
-        rows = [(str(q["id"]), when(q["asked_at"]), q["agent"], about(q), decision(q)) for q in answer["questions"]]
+        times = api.times
+        rows = [
+            (str(q["id"]), times.when(q["asked_at"]), q["agent"], about(q), decision(q, times))
+            for q in answer["questions"]
+        ]
         say(table([("QUESTION", "ASKED", "AGENT", "ABOUT", "DECIDED"), *rows]) if rows else "Nothing was ever asked.")
     else:
-        say(all_open(api, agent))
+        say(all_open(api, agent, "dreamwalker "))
 
 
 @questions.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @json_option
 @click.pass_obj
 def show(chosen: Chosen, number: int, as_json: bool) -> None:
     """Show one question, whole."""
-    question = find(chosen).get(f"/questions/{number}")["question"]
+    api = find(chosen)
+    question = api.get(f"/questions/{number}")["question"]
     if as_json:
         show_json(question)
-        return
-    say(question["text"] if question["state"] != "open" else asked(question))
-    if question["state"] != "open":
-        say(f"\n— {decision(question)}")
+    elif question["state"] == "open":
+        say(asked(question, api.times, "dreamwalker "))
+    else:
+        say(f"{question['text']}\n\n— {decision(question, api.times)}")
 
 
 @click.command(
@@ -69,7 +75,7 @@ Examples:
   dreamwalker questions 12    read it first
   dreamwalker yes 12"""
 )
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @json_option
 @click.pass_obj
 def yes(chosen: Chosen, number: int, as_json: bool) -> None:
@@ -82,7 +88,7 @@ def yes(chosen: Chosen, number: int, as_json: bool) -> None:
 Examples:
   dreamwalker no 12"""
 )
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @json_option
 @click.pass_obj
 def no(chosen: Chosen, number: int, as_json: bool) -> None:
@@ -96,7 +102,7 @@ Examples:
   dreamwalker answer 13 2             the second option
   dreamwalker answer 13 neither, please"""
 )
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @click.argument("text", nargs=-1)
 @json_option
 @click.pass_obj
@@ -128,10 +134,12 @@ def send(api: Api, number: int, text: str) -> Json:
     return api.post(f"/questions/{number}/answer", {"answer": sendable(text)})
 
 
-def all_open(api: Api, agent: str | None) -> str:
-    """Every open question, whole."""
+def all_open(api: Api, agent: str | None, typed: str) -> str:
+    """Every open question, whole, and how to answer it: `typed` stands before the word that does."""
     found = api.get("/questions", agent=agent)["questions"]
-    return "\n\n".join(asked(question) for question in reversed(found)) or "Nothing waits for your decision."
+    if not found:
+        return "Nothing waits for your decision."
+    return "\n\n".join(asked(question, api.times, typed) for question in reversed(found))
 
 
 def about(question: Json) -> str:
@@ -140,11 +148,11 @@ def about(question: Json) -> str:
     return one_line(words, 72)
 
 
-def decision(question: Json) -> str:
+def decision(question: Json, times: Times) -> str:
     """What became of a question, and when."""
     if question["state"] == "open":
-        return f"open until {clock_time(question['expires_at'])}"
-    at = when(question["closed_at"] or question["expires_at"])
+        return f"open until {times.clock(question['expires_at'])}"
+    at = times.when(question["closed_at"] or question["expires_at"])
     if question["state"] != "answered":
         return f"{question['state']} {at}"
     return f"you said {question['answer'] or 'nothing'}, {at}"

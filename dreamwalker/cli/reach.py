@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import attrs
 import click
@@ -17,7 +18,9 @@ from . import local, tokens
 from .client import Api, Event, is_address, is_loopback
 from .command import Chosen
 from .problems import Conflict, Misconfigured, Problem, Refused, Unreachable, Unready
-from .terminal import Json, remark
+from .terminal import remark
+
+T = TypeVar("T")
 
 RETURN_SECONDS = 5.0
 """How long a lost server of someone else's is waited for before one of our own takes its place."""
@@ -35,8 +38,8 @@ class Lost:
 class Server:
     """The server of a command: a remote one, the one of this machine, or a child of ours. For several threads."""
 
-    def __init__(self, config: Config, api: Api | None, *, remote: bool) -> None:
-        self._config, self._remote = config, remote
+    def __init__(self, config: Config, api: Api | None, *, remote: bool, noun: str) -> None:
+        self._config, self._remote, self._noun = config, remote, noun
         self._child: local.Child | None = None
         self._finding = threading.Lock()
         self._closed = False
@@ -83,12 +86,16 @@ class Server:
             self._child.close()
         if self._closed:
             raise Unreachable("The command is ending.")
-        self._child = local.Child(self._config)
+        self._child = local.Child(self._config, self._noun)
         try:
-            return self._child.wait_until_up(self._config)
+            api = self._child.wait_until_up(self._config)
         except BaseException:
             self._child.close()
             raise
+        if self._child.ended:  # another one is up, and will stay when we end
+            self._child.close()
+            self._child = None
+        return api
 
 
 def find(chosen: Chosen) -> Api:
@@ -110,14 +117,15 @@ def found_or_started(chosen: Chosen) -> Iterator[Server]:
     api = _remote(config, chosen.url) if chosen.url is not None else local.find(config)
     if api is None:
         remark("Starting dreamwalker on this machine …")
-    server = Server(config, api, remote=chosen.url is not None)
+    noun = click.get_current_context().info_name or "dreamwalker"
+    server = Server(config, api, remote=chosen.url is not None, noun=noun)
     try:
         yield server
     finally:
         server.close()
 
 
-def patiently(server: Server, send: Callable[[Api], Json], *, patience_seconds: float) -> Json:
+def patiently(server: Server, send: Callable[[Api], T], *, patience_seconds: float) -> T:
     """Do something that may be done again after a lost connection. Raises Problem; Unreachable when patience ends."""
     deadline = time.monotonic() + patience_seconds
     for pause in _pauses():

@@ -3,14 +3,17 @@
 One rule: when is said in words, and said back as weekday, local time, zone and exact instant.
 """
 
+import re
+
 import click
 
 from .command import Chosen
-from .options import DefaultGroup, agent_option, json_option
+from .options import NUMBER, DefaultGroup, agent_option, json_option, some_agent_option
 from .problems import Misconfigured
 from .reach import find
 from .telling import new_request_id
-from .terminal import Json, one_line, say, sendable, show_json
+from .terminal import Json, one_line, say, sendable, show_json, table
+from .times import Times
 
 zone_option = click.option(
     "--zone", metavar="ZONE", help="The zone that it is meant in, such as Asia/Tokyo; else yours."
@@ -56,6 +59,7 @@ def remind(chosen: Chosen, when: str, text: tuple[str, ...], zone: str | None, a
 Examples:
   dreamwalker reminders                        those that are set
   dreamwalker reminders --over                 those that are over too
+  dreamwalker reminders 12                     one, whole, with its next times
   dreamwalker reminders cancel 12 13
   dreamwalker reminders change 12 --when "tomorrow 10:00"
   dreamwalker reminders slots 12               what became of each time""",
@@ -65,18 +69,20 @@ def reminders() -> None:
 
 
 @reminders.command("list")
-@click.option("--agent", metavar="NAME", help="Only this agent's.")
+@some_agent_option
 @click.option("--over", is_flag=True, help="Those that are over too.")
 @json_option
 @click.pass_obj
 def list_reminders(chosen: Chosen, agent: str | None, over: bool, as_json: bool) -> None:
     """List reminders, the newest first."""
-    answer = find(chosen).get("/reminders", agent=agent, over="true" if over else None)
+    api = find(chosen)
+    answer = api.get("/reminders", agent=agent, over="true" if over else None)
     if as_json:
         show_json(answer)
         return
-    for reminder in answer["reminders"]:
-        say(f"{reminder['id']}  {one_line(reminder['text'], 100)}\n    {reminder['said']}")
+    if answer["reminders"]:
+        rows = [coming(it, api.times, one_line(it["text"], 80)) for it in answer["reminders"]]
+        say(table([("NUMBER", "NEXT", "RULE", "STATE", "TEXT"), *rows]))
     if not answer["reminders"]:
         say('There are no reminders. `dreamwalker remind "in 20m" TEXT` sets one.')
     elif answer["more"]:
@@ -84,7 +90,20 @@ def list_reminders(chosen: Chosen, agent: str | None, over: bool, as_json: bool)
 
 
 @reminders.command()
-@click.argument("numbers", nargs=-1, required=True, type=int)
+@click.argument("number", type=NUMBER)
+@json_option
+@click.pass_obj
+def show(chosen: Chosen, number: int, as_json: bool) -> None:
+    """Show one reminder, whole, with its next times."""
+    reminder = find(chosen).get(f"/reminders/{number}")
+    if as_json:
+        show_json(reminder)
+    else:
+        say(f"Reminder {number} of {reminder['agent']}, {reminder['state']}: {reminder['said']}\n\n{reminder['text']}")
+
+
+@reminders.command()
+@click.argument("numbers", nargs=-1, required=True, type=NUMBER)
 @click.pass_obj
 def cancel(chosen: Chosen, numbers: tuple[int, ...]) -> None:
     """Cancel reminders for good."""
@@ -95,7 +114,7 @@ def cancel(chosen: Chosen, numbers: tuple[int, ...]) -> None:
 
 
 @reminders.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @click.option("--when", metavar="WHEN", help="Another time, in words.")
 @click.option("--text", metavar="TEXT", help="Another text.")
 @zone_option
@@ -107,12 +126,23 @@ def change(chosen: Chosen, number: int, when: str | None, text: str | None, zone
 
 
 @reminders.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @json_option
 @click.pass_obj
 def slots(chosen: Chosen, number: int, as_json: bool) -> None:
     """Show what became of each time at which a reminder should have come up."""
     show_slots(find(chosen).get(f"/reminders/{number}/slots"), as_json)
+
+
+def coming(thing: Json, times: Times, name: str) -> tuple[str, ...]:
+    """A reminder or a job as a row: its number, when it comes up next in the owner's zone, its rule, and what it is."""
+    rule = "once" if _ONCE.match(thing["rule"]) else one_line(thing["rule"], 40)
+    abroad = "" if times.is_in(thing["zone"]) else f" ({thing['zone']})"
+    return str(thing["id"]), times.day(thing["next_at"]) or "—", f"{rule}{abroad}", thing["state"], name
+
+
+_ONCE = re.compile(r"\d{4}-\d\d-\d\d")
+"""How the rule of what comes up once begins."""
 
 
 def some(**fields: str | None) -> Json:

@@ -6,7 +6,7 @@ One rule: it shows before it does anything.
 import click
 
 from .command import Chosen
-from .options import json_option
+from .options import Whole, json_option
 from .reach import find
 from .terminal import say, show_json
 
@@ -24,7 +24,7 @@ Examples:
   dreamwalker settings keep_days 90     do it: now, and then once a day
   dreamwalker settings keep_days 0      keep everything for ever, which is so until you choose"""
 )
-@click.argument("days", required=False, type=click.IntRange(1, 36_500))
+@click.argument("days", required=False, type=Whole(7, 36_500))
 @json_option
 @click.pass_obj
 def retention(chosen: Chosen, days: int | None, as_json: bool) -> None:

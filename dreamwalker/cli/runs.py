@@ -7,11 +7,12 @@ import click
 
 from .calls import summary, working
 from .command import Chosen
-from .options import DefaultGroup, json_option
+from .options import NUMBER, DefaultGroup, Whole, json_option, some_agent_option
 from .questions import about, decision
 from .reach import find
 from .spend import set_aside
-from .terminal import Json, dollars, one_line, say, show_json, table, when
+from .terminal import Json, dollars, one_line, say, show_json, table
+from .times import Times
 
 
 @click.group(
@@ -29,36 +30,39 @@ def runs() -> None:
 
 
 @runs.command("list")
-@click.option("--agent", metavar="NAME", help="Only this agent's.")
-@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="How many.")
+@some_agent_option
+@click.option("--limit", type=Whole(1, 200), default=20, show_default=True, help="How many.")
 @json_option
 @click.pass_obj
 def list_runs(chosen: Chosen, agent: str | None, limit: int, as_json: bool) -> None:
     """List the newest runs."""
-    answer = find(chosen).get("/runs", agent=agent, limit=limit)
+    api = find(chosen)
+    answer = api.get("/runs", agent=agent, limit=limit)
     if as_json:
         show_json(answer)
     elif not answer["runs"]:
         say("Nothing was done yet.")
     else:
-        say(table([("RUN", "WHEN", "AGENT", "STATE", "SPENT", "ASKED"), *map(_row, answer["runs"])]))
+        rows = [_row(run, api.times) for run in answer["runs"]]
+        say(table([("RUN", "WHEN", "AGENT", "STATE", "SPENT", "ASKED"), *rows]))
 
 
 @runs.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @json_option
 @click.pass_obj
 def show(chosen: Chosen, number: int, as_json: bool) -> None:
     """Show one run: its state, its calls, and what it cost by kind."""
-    answer = find(chosen).get(f"/runs/{number}")
+    api = find(chosen)
+    answer = api.get(f"/runs/{number}")
     if as_json:
         show_json(answer)
         return
-    run = answer["run"]
+    run, times = answer["run"], api.times
     say(f"Run {run['id']} of {run['agent']}: {run['state']}")
     if asked := _asked(run):
         say(f"  ← {asked}")
-    say(f"  from {when(run['opened_at'])} to {when(run['closed_at']) or 'now'}, replies: {run['turn']}")
+    say(f"  from {times.when(run['opened_at'])} to {times.when(run['closed_at']) or 'now'}, replies: {run['turn']}")
     if run["reason"]:
         say(f"  {run['reason']}")
     if run["works_for"]:
@@ -72,15 +76,16 @@ def show(chosen: Chosen, number: int, as_json: bool) -> None:
         if worker := workers.get((call["turn"], call["position"])):
             say(f"      {_worker(worker)}")
     for question in answer["questions"]:
-        say(f"  ? question {question['id']}, {when(question['asked_at'])}: {about(question)} {decision(question)}")
+        asked_at, decided = times.when(question["asked_at"]), decision(question, times)
+        say(f"  ? question {question['id']}, {asked_at}: {about(question)} {decided}")
     for cost in answer["cost"]:
         say(f"  {dollars(cost['cost_dollars'])} for {cost['kind']}, requests: {cost['requests']}{set_aside(cost)}")
 
 
 @runs.command()
-@click.argument("number", type=int)
-@click.option("--before", type=click.IntRange(1), metavar="ENTRY", help="Only what stands before this entry.")
-@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="How many entries.")
+@click.argument("number", type=NUMBER)
+@click.option("--before", type=Whole(1), metavar="ENTRY", help="Only what stands before this entry.")
+@click.option("--limit", type=Whole(1, 1_000), default=50, show_default=True, help="How many entries.")
 @json_option
 @click.pass_obj
 def transcript(chosen: Chosen, number: int, before: int | None, limit: int, as_json: bool) -> None:
@@ -94,7 +99,7 @@ def transcript(chosen: Chosen, number: int, before: int | None, limit: int, as_j
     if answer["more"]:
         say(f"… there is more before: --before {answer['entries'][0]['seq']}\n")
     for entry in answer["entries"]:
-        say(f"{entry['seq']}  {when(entry['at'])}  {_speaker(entry)}\n{indented(entry['text'])}")
+        say(f"{entry['seq']}  {api.times.when(entry['at'])}  {_speaker(entry)}\n{indented(entry['text'])}")
         for call in answer["calls"]:
             if entry["turn"] is not None and (call["run"], call["turn"]) == (entry["run"], entry["turn"]):
                 say(f"    {_MARKS.get((call['state'], bool(call['failed'])), '…')} {summary(call)}")
@@ -124,10 +129,10 @@ def _worker(worker: Json) -> str:
     return f"{worker['agent'] or 'worker'}: {number}{working(worker)}, {dollars(worker['cost_dollars'])}"
 
 
-def _row(run: Json) -> tuple[str, ...]:
+def _row(run: Json, times: Times) -> tuple[str, ...]:
     return (
         str(run["id"]),
-        when(run["opened_at"]),
+        times.when(run["opened_at"]),
         f"{run['agent']}, for run {run['works_for']}" if run["works_for"] else run["agent"],
         run["state"],
         dollars(run["cost_dollars"]) + (f" +{dollars(run['unsettled_dollars'])}" if run["unsettled_dollars"] else ""),

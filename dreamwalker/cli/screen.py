@@ -32,14 +32,14 @@ _STYLE = Style.from_dict({"owner": "bold", "quiet": "ansibrightblack", "bad": "a
 class TerminalScreen:
     """A `Screen` on a terminal, with an editor for what the owner types.
 
-    `typed` is called with each text that he enters; `interrupted` at Ctrl-C; `left` at Ctrl-D on an empty line;
-    `under_way` gives the lines between the scrollback and the editor.
+    `typed` is called with each text that he enters, which stays in the editor if that returns False; `interrupted` at
+    Ctrl-C; `left` at Ctrl-D on an empty line; `under_way` gives the lines between the scrollback and the editor.
     """
 
     def __init__(
         self,
         *,
-        typed: Callable[[str], None],
+        typed: Callable[[str], bool],
         interrupted: Callable[[], None],
         left: Callable[[], None],
         under_way: Callable[[], list[str]],
@@ -184,9 +184,7 @@ class TerminalScreen:
 
     def _accept(self, _: object) -> bool:
         text = self._editor.text
-        if text.strip():
-            self._typed(text)
-        return False  # the editor is emptied
+        return bool(text.strip()) and not self._typed(text)  # False: the editor is emptied
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()

@@ -5,11 +5,12 @@ One rule: a hit is shown by the words around what was looked for.
 
 import click
 
+from .client import quoted
 from .command import Chosen
-from .options import json_option
+from .options import Whole, json_option
 from .problems import NotFound
 from .reach import find
-from .terminal import Json, one_line, say, show_json, table, when
+from .terminal import Json, one_line, say, show_json, table
 
 _BEFORE_CHARACTERS, _CHARACTERS = 30, 90
 
@@ -22,17 +23,22 @@ Examples:
 )
 @click.argument("words", nargs=-1, required=True)
 @click.option("--agent", metavar="NAME", help="Only what this agent and you said, and its notes.")
-@click.option("--limit", type=click.IntRange(1, 1_000), help="How many at most.")
+@click.option("--limit", type=Whole(1, 1_000), help="How many at most.")
 @json_option
 @click.pass_obj
 def search(chosen: Chosen, words: tuple[str, ...], agent: str | None, limit: int | None, as_json: bool) -> None:
     """Find what was said in any conversation, and notes, that hold all WORDS."""
-    found = find(chosen).get("/search", query=" ".join(words), agent=agent, limit=limit)
+    api = find(chosen)
+    found = api.get("/search", query=" ".join(words), agent=agent, limit=limit)
     if as_json:
         show_json(found)
-        return
     if not found["entries"] and not found["notes"]:
+        if agent is not None:
+            api.get(f"/agents/{quoted(agent)}")  # or there is no such agent
         raise NotFound(f"Nothing that was said or noted holds all of: {' '.join(words)}")
+    if as_json:
+        return
+    when = api.times.when
     rows = [
         (when(hit["note"]["at"]), "note", f"{hit['note']['title']}: {hit['note']['text']}") for hit in found["notes"]
     ]

@@ -21,6 +21,7 @@ from .. import logs, server, system
 from ..config import Config
 from ..not_ready import NotReady
 from . import local, tokens
+from .options import Whole
 from .problems import Misconfigured, Problem, Unreachable
 from .terminal import remark, say
 
@@ -38,11 +39,14 @@ Examples:
 Ctrl-C stops it. `dreamwalker doctor` checks the environment variables that set it up."""
 )
 @click.option("--host", metavar="ADDRESS", help="Where to listen; 127.0.0.1 lets in this machine alone.")
-@click.option("--port", type=click.IntRange(0, 65535), help="On which port; 0 takes any that is free.")
+@click.option("--port", type=Whole(0, 65535), help="On which port; 0 takes any that is free.")
 @click.option("--socket", metavar="PATH", type=click.Path(path_type=Path), help="Listen on a Unix socket instead.")
 @click.option("--attached", is_flag=True, hidden=True, help="End when stdin does.")
+@click.option("--for", "noun", hidden=True, help="The command that starts it for itself.")
 @click.option("--ready-fd", type=int, hidden=True, help="Write a line to this descriptor once it listens.")
-def serve(host: str | None, port: int | None, socket: Path | None, attached: bool, ready_fd: int | None) -> None:
+def serve(
+    host: str | None, port: int | None, socket: Path | None, attached: bool, noun: str | None, ready_fd: int | None
+) -> None:
     """Run the server in this terminal."""
     config = configuration.read()
     config = attrs.evolve(
@@ -56,12 +60,13 @@ def serve(host: str | None, port: int | None, socket: Path | None, attached: boo
         )
     if own_machine:
         tokens.read_or_make(config)
-        if (api := local.find(config)) is not None:
-            api.close()
-            raise Problem(f"dreamwalker runs on this machine already, at {api.base}.")
+        if (there := local.in_the_way(config)) is not None:
+            raise Problem(there)
     elif config.token is None:
         raise Misconfigured("DREAMWALKER_TOKEN is not set. It is the token that clients must know, 32 bytes or more.")
-    serving = _Serving(config=config, socket=socket, attached=attached, ready_fd=ready_fd, own_machine=own_machine)
+    serving = _Serving(
+        config=config, socket=socket, attached=attached, noun=noun, ready_fd=ready_fd, own_machine=own_machine
+    )
     try:
         trio.run(serving.run)
     except Exception as error:
@@ -77,6 +82,7 @@ class _Serving:
     config: Config
     socket: Path | None
     attached: bool
+    noun: str | None
     ready_fd: int | None
     own_machine: bool
     failure: Problem | None = None
@@ -131,7 +137,7 @@ class _Serving:
                 return
             remark(f"{error} It is tried again at each request.")
         if self.socket is None:
-            local.announce(self.config.home, local.Running(os.getpid(), local.reachable(address)))
+            local.announce(self.config.home, local.Running(os.getpid(), local.reachable(address), self.noun))
         kept = "in DREAMWALKER_TOKEN" if self.config.token else f"in {self.config.token_file}"
         opens = "" if self.socket is not None else " Open it in a browser; it asks for the token once."
         say(f"dreamwalker listens at {address}.{opens} The token is kept {kept}. Ctrl-C stops it.")

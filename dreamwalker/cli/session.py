@@ -15,12 +15,13 @@ from collections.abc import Callable
 from . import local
 from .client import quoted
 from .options import MAIN_AGENT
-from .problems import Problem, Unready
+from .problems import Misused, Problem, Unready
 from .reach import Lost, Server, follow, patiently
 from .screen import TerminalScreen
-from .slash import carry_out, parse
+from .slash import Doubt, Typed, carry_out, read
 from .telling import PRACTICE, PREVIEW, body_of
 from .terminal import Json, one_line, remark, sendable
+from .times import Times
 from .view import View, status_of
 
 _HISTORY_ENTRIES = 6
@@ -41,10 +42,12 @@ class Session:
         self._screen = TerminalScreen(
             typed=self._typed, interrupted=self._interrupted, left=self._left, under_way=self._under_way
         )
-        self._view = View(self._screen)
+        self._view = View(self._screen, Times.of(self._status["zone"]))
         self._outbox: deque[Json] = deque()
         """Messages that were typed and not accepted yet."""
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._doubted = ""
+        """What was asked back about: entered once more, it is a message."""
         self._stopping = False
         self._leaving = False
 
@@ -159,8 +162,12 @@ class Session:
         self._outbox.remove(body)
         self._screen.put_back(body["text"])
 
-    def _slash(self, word: str, rest: str) -> None:
-        shown = carry_out(self._server.api, self._agent, word, rest)
+    def _slash(self, text: str, typed: Typed) -> None:
+        try:
+            shown = carry_out(self._server.api, self._agent, typed.word, typed.rest)
+        except Misused:
+            self._screen.soon(self._screen.put_back, text)
+            raise
         if shown:
             self._say(shown + "\n")
 
@@ -193,23 +200,28 @@ class Session:
 
     # -- the keyboard; in the screen's thread
 
-    def _typed(self, text: str) -> None:
-        slash = parse(text)
-        if slash is None:
-            body = body_of(sendable(text), seen=self._view.no)
-            self._outbox.append(body)
-            self._jobs.put(lambda: self._message(body))
-            return
-        match slash:
-            case "quit", _:
+    def _typed(self, text: str) -> bool:
+        """Do or send what was entered. False: it is asked back about."""
+        typed = None if text == self._doubted else read(text, self._view.asked)
+        self._doubted = ""
+        match typed:
+            case None:
+                body = body_of(sendable(text), seen=self._view.no)
+                self._outbox.append(body)
+                self._jobs.put(lambda: self._message(body))
+            case Doubt():
+                self._doubted = text
+                self._view.say(f"  {typed.says} Enter sends it as a message.")
+            case Typed(word="quit"):
                 self._screen.leave()
-            case "stop", _:
+            case Typed(word="stop"):
                 if not self._stop():
                     self._view.say("  Nothing is under way.")
-            case "withdraw", _:
+            case Typed(word="withdraw"):
                 self._jobs.put(self._withdraw)
-            case word, rest:
-                self._jobs.put(lambda: self._slash(word, rest))
+            case Typed():
+                self._jobs.put(lambda: self._slash(text, typed))
+        return not self._doubted
 
     def _interrupted(self) -> None:
         if self._idle and self._screen.typing:

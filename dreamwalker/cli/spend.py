@@ -9,14 +9,17 @@ from typing import Any
 
 import click
 
+from .client import Api
 from .command import Chosen
 from .options import DefaultGroup, json_option
 from .reach import find
-from .terminal import Json, dollars, say, show_json, table, when
+from .terminal import Json, dollars, say, show_json, table
 
 
 class _Dollars(click.FloatRange):
     """An amount. `nan` is a float too, and neither below nor above any bound."""
+
+    name = "number of dollars"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if math.isnan(amount := super().convert(value, param, ctx)):
@@ -56,17 +59,18 @@ def spend() -> None:
 def show(chosen: Chosen, month: str | None, by: str, as_json: bool) -> None:
     """Show what was spent."""
     month = _month(month)
-    answer = find(chosen).get("/spend", month=month, by=by)
+    api = find(chosen)
+    answer = api.get("/spend", month=month, by=by)
     if as_json:
         show_json(answer)
         return
-    say(totals(answer))
+    say(totals(answer, api))
     if answer["sums"]:
         say()
         say(table([_HEAD, *map(_sum, answer["sums"])]))
 
 
-@spend.command("raise")
+@spend.command("raise", context_settings={"ignore_unknown_options": True})
 @click.argument("amount", metavar="DOLLARS", type=_Dollars(0, 1_000_000))
 @click.option("--day", "period", flag_value="day", default="day", help="For today only (as without it).")
 @click.option("--month", "period", flag_value="month", help="For this month only.")
@@ -80,7 +84,7 @@ def raise_limit(chosen: Chosen, amount: float, period: str, as_json: bool) -> No
     if as_json:
         show_json(answer)
     else:
-        say(totals(answer))
+        say(totals(answer, api))
 
 
 @spend.command()
@@ -95,18 +99,18 @@ def reset(chosen: Chosen, period: str, as_json: bool) -> None:
     if as_json:
         show_json(answer)
     else:
-        say(totals(answer))
+        say(totals(answer, api))
 
 
-def totals(answer: Json) -> str:
+def totals(answer: Json, api: Api) -> str:
     """What today and this month have used of what they may."""
-    return "\n".join(_total(answer[period]) for period in ("day", "month"))
+    return "\n".join(_total(answer[period], api) for period in ("day", "month"))
 
 
-def _total(period: Json) -> str:
-    reached = (
-        f", reached {when(period['reached_at'])}: what waits goes on when you raise it" if period["reached_at"] else ""
-    )
+def _total(period: Json, api: Api) -> str:
+    reached = ""
+    if period["reached_at"]:
+        reached = f", reached {api.times.when(period['reached_at'])}: what waits goes on when you raise it"
     spent = f"{dollars(period['spent_dollars'])} spent of {dollars(period['limit_dollars'])}"
     return f"{period['period']}: {spent}{set_aside(period)}{reached}"
 

@@ -11,7 +11,8 @@ import attrs
 from .client import Api, quoted
 from .problems import Conflict, Problem
 from .reach import Lost, Server, follow, patiently
-from .terminal import Json, clock_time
+from .terminal import Json
+from .times import Times
 
 PATIENCE_SECONDS = 60.0
 """How long a lost server is looked for while an answer is waited for."""
@@ -47,6 +48,8 @@ class Telling:
     """Called with the text of each reply."""
     on_wait: Callable[[str], None]
     """Called with the reason whenever the run, or the connection, has to wait."""
+    typed: str = "dreamwalker "
+    """What stands before "yes" and "no" where he answers a question: the command, or the slash of a chat."""
     message: Json | None = None
     run: Json | None = None
     """The run that answers, as it was last seen."""
@@ -110,11 +113,11 @@ class Telling:
                 self.run = run
         for question in change["questions"]:
             if question["state"] == "open" and question["run"] == self.message["run"]:
-                self.on_wait(asked(question))
+                self.on_wait(asked(question, self._times(), self.typed))
         if self.run is None:
             return None
         if self.run["state"] == "waiting" and self.run["retry_at"] is not None:
-            self._wait_for(waiting(self.run))
+            self._wait_for(waiting(self.run, self._times()))
         return self.run if self.run["state"] in ENDED or asks(self.run) else None
 
     def _entry(self, entry: Json) -> None:
@@ -124,6 +127,9 @@ class Telling:
             self._replies.add(entry["seq"])
             if entry["text"].strip():
                 self.on_reply(entry["text"])
+
+    def _times(self) -> Times:
+        return patiently(self.server, lambda api: api.times, patience_seconds=PATIENCE_SECONDS)
 
     def _wait_for(self, reason: str) -> None:
         if reason != self._reason:
@@ -136,15 +142,15 @@ def asks(run: Json) -> bool:
     return bool(run["state"] == "waiting" and run["retry_at"] is None)
 
 
-def asked(question: Json) -> str:
-    """A question as it is shown, whole, and how to answer it."""
+def asked(question: Json, times: Times, typed: str) -> str:
+    """A question as it is shown, whole, and how to answer it; `typed` stands before the word that does."""
     number, choice = question["id"], question["kind"] == "choice"
-    how = f"answer {number} TEXT" if choice else f"yes {number} · no {number}"
-    until = clock_time(question["expires_at"])
+    how = f"{typed}answer {number} TEXT" if choice else f"{typed}yes {number} · {typed}no {number}"
+    until = times.clock(question["expires_at"])
     return f"— question {number}: {question['text']}\n— {how} (until {until})"
 
 
-def waiting(run: Json) -> str:
+def waiting(run: Json, times: Times) -> str:
     """Why a run waits, and until when."""
-    until = f" Next try at {clock_time(run['retry_at'])}." if run["retry_at"] else ""
+    until = f" Next try at {times.clock(run['retry_at'])}." if run["retry_at"] else ""
     return f"It waits: {run['reason']}{until}"

@@ -1,11 +1,10 @@
-"""What commands print: text that cannot hijack a terminal, tables, times and money.
+"""What commands print: text that cannot hijack a terminal, tables and money.
 
 One rule: whatever a model, a tool or a server wrote goes through `drawn` before it reaches a terminal.
 """
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any
 
 import click
@@ -76,14 +75,3 @@ def table(rows: Iterable[Sequence[str]]) -> str:
 def dollars(amount: float) -> str:
     """Money for reading: cents, and as many more places as a small sum needs."""
     return f"${amount:,.2f}" if amount == 0 or amount >= 0.1 else f"${amount:.4f}"
-
-
-def when(iso: str | None) -> str:
-    """A time from the server, in this machine's zone."""
-    return "" if iso is None else datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def clock_time(iso: str) -> str:
-    """The same, without the day if that is today."""
-    at = datetime.fromisoformat(iso).astimezone()
-    return at.strftime("%H:%M" if at.date() == datetime.now().astimezone().date() else "%Y-%m-%d %H:%M")

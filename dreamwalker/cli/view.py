@@ -12,6 +12,7 @@ from .calls import summary, working
 from .questions import decision
 from .telling import ENDED, asked, asks, waiting
 from .terminal import Json, one_line
+from .times import Times
 
 HISTORY_LINES = 6
 """How much of each earlier text is shown when a chat opens."""
@@ -44,12 +45,13 @@ class _Flight:
 class View:
     """One conversation as one client shows it.
 
-    `no` is the newest commit that was shown; `run`, the run that is open or waiting.
+    `no` is the newest commit that was shown; `run`, the run that is open or waiting; `times` tells when.
     """
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: Screen, times: Times) -> None:
         self.no = 0
         self.run: Json | None = None
+        self.times = times
         self.summing_up: int | None = None
         """The run that waits until the conversation is summed up for it."""
         self._screen = screen
@@ -70,6 +72,11 @@ class View:
     def waiting(self) -> list[Json]:
         """The messages that are not placed yet, the oldest first."""
         return list(self._waiting.values())
+
+    @property
+    def asked(self) -> list[int]:
+        """The numbers of the questions that are open, as far as they were shown."""
+        return [number for number, state in self._questions.items() if state == "open"]
 
     @property
     def working(self) -> list[str]:
@@ -230,9 +237,9 @@ class View:
             return
         if question["state"] == "open":
             self._break_off()
-            self._screen.line(f"{asked(question)}\n")
+            self._screen.line(asked(question, self.times, "/") + "\n")
         elif known is not None:
-            self._screen.line(f"— question {question['id']}: {decision(question)}", "quiet")
+            self._screen.line(f"— question {question['id']}: {decision(question, self.times)}", "quiet")
 
     def _message(self, message: Json) -> None:
         id = message["id"]
@@ -288,7 +295,7 @@ def status_of(view: View) -> str | None:
         return None
     if view.summing_up == run["id"]:
         return "summing up what was said so far …"
-    return waiting(run) if run["state"] == "waiting" else "thinking …"
+    return waiting(run, view.times) if run["state"] == "waiting" else "thinking …"
 
 
 def rest_of(shown: str, text: str) -> str | None:

@@ -12,7 +12,8 @@ from .options import DefaultGroup, json_option
 from .questions import about, decision
 from .reach import find
 from .spend import set_aside
-from .terminal import Json, dollars, one_line, say, show_json, when
+from .terminal import Json, dollars, one_line, say, show_json
+from .times import Times
 
 _MARKS = {("finished", False): "✓", ("finished", True): "✗"}
 
@@ -20,6 +21,7 @@ _MARKS = {("finished", False): "✓", ("finished", True): "✗"}
 @click.group(
     cls=DefaultGroup,
     default="run",
+    numbered="run",
     epilog="""\b
 Examples:
   dreamwalker why 1234                a run: what came in, what was asked, what it did, what it cost
@@ -38,11 +40,12 @@ def _about(what: str, metavar: str, says: str) -> None:
     @json_option
     @click.pass_obj
     def show(chosen: Chosen, id: str, as_json: bool) -> None:
-        answer = find(chosen).get(f"/why/{what}/{quoted(id)}")
+        api = find(chosen)
+        answer = api.get(f"/why/{what}/{quoted(id)}")
         if as_json:
             show_json(answer)
         else:
-            say("\n".join(_told(answer)))
+            say("\n".join(_told(answer, api.times)))
 
 
 _about("run", "NUMBER", "Why a run was, and what it did.")
@@ -52,11 +55,11 @@ _about("push", "ID", "Why your phone was told.")
 _about("note", "NOTE.VERSION", "Why a note says what it says; without a version, the newest.")
 
 
-def _told(answer: Json) -> list[str]:
+def _told(answer: Json, times: Times) -> list[str]:
     """All of it, line by line."""
     lines = [answer["about"][:1].upper() + answer["about"][1:]]
     for account in answer["runs"]:
-        lines += ["", *_account(account)]
+        lines += ["", *_account(account, times)]
     for thing in answer["things"]:
         name = f" “{one_line(thing['title'], 60)}”" if thing["title"] else ""
         lines += ["", f"{thing['kind']} {thing['id']}{name}: {one_line(thing['text'], 160)}", f"  {thing['said']}"]
@@ -67,8 +70,8 @@ def _told(answer: Json) -> list[str]:
     return lines
 
 
-def _account(account: Json) -> list[str]:
-    run = account["run"]
+def _account(account: Json, times: Times) -> list[str]:
+    run, when = account["run"], times.when
     ended = f", until {when(run['closed_at'])}" if run["closed_at"] else ""
     lines = [f"Run {run['id']} of {run['agent']} ({run['kind']}): {run['state']}, from {when(run['opened_at'])}{ended}"]
     if run["reason"]:
@@ -84,7 +87,7 @@ def _account(account: Json) -> list[str]:
     for asked in account["asked"]:
         question, by = asked["question"], asked["answered_by"]
         where = f", by {by}" if by else ""
-        asked_at, decided = when(question["asked_at"]), f"{decision(question)}{where}"
+        asked_at, decided = when(question["asked_at"]), f"{decision(question, times)}{where}"
         lines.append(f"  ? question {question['id']}, {asked_at}: {about(question)} {decided}")
     for note in account["wrote"]:
         lines.append(f"  + version {note['version']} of note {note['note']} “{one_line(note['title'], 60)}”")

@@ -91,7 +91,7 @@ async def test_what_does_not_fit_is_refused_with_the_place(database_url: str) ->
             assert answer.status_code == 422, (what, answer.text)
             assert answer.json()["error"]["code"] == "invalid", what
         answer = await w.client.post(MESSAGES, content=body(quotes=[{"text": 5}]))
-        assert "$.quotes[0].text" in answer.json()["error"]["message"]
+        assert "`quotes[0].text` has to be a text" in answer.json()["error"]["message"]
         assert w.system.state == "asleep"
 
 

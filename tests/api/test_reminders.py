@@ -53,7 +53,7 @@ async def test_the_same_request_makes_one_reminder_even_when_its_time_has_passed
         ({"text": " "}, "1 to 4,000 characters"),
         ({"text": "x" * 4_001}, "1 to 4,000 characters"),
         ({"when": "x" * 501}, "too long"),
-        ({"number": 1}, "unknown field"),
+        ({"number": 1}, "There is no `number` here"),
     ],
 )
 async def test_what_can_not_be_is_refused_in_words(database_url: str, fields: Json, word: str) -> None:

@@ -6,10 +6,11 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import COMMAND, OTHER_TOKEN, Machine, environment
+from tests.cli.conftest import COMMAND, OTHER_TOKEN, ROOT, Machine, environment
 from tests.cli.pty_terminal import PtyTerminal
 from tests.cli.scripted import ScriptedModel
 from tests.messages_api import Gate, answer, fail, say, use
@@ -45,11 +46,13 @@ def test_lines_from_a_pipe_are_answered_one_by_one_and_the_end_of_input_leaves(s
 @pytest.mark.parametrize(
     ("line", "says", "code"),
     [
-        (b"/yes 999999999999999999999", b"needs the number of a question", 0),
+        (b"/yes 999999999999999999999", b"needs the number of a question", 2),
         (b"/yes 999999999", b"There is no question", 4),
-        (b"/answer " + b"9" * 5000 + b" yes", b"needs the number of a question", 0),
+        (b"/answer " + b"9" * 5000 + b" yes", b"needs the number of a question", 2),
         (b"/notes \xff", b"No note holds all of", 0),
         (b"/agents restore \xff", b"There is no", 4),
+        (b"/yess 12", b"Did you mean /yes 12? Nothing was sent.", 2),
+        (b"/frobnicate", b"There is no /frobnicate. /help says what there is. Nothing was sent.", 2),
     ],
 )
 def test_a_slash_that_cannot_be_done_does_not_end_a_piped_chat(
@@ -220,6 +223,8 @@ def test_a_pasted_text_is_one_message_and_the_words_after_a_slash_are_told_apart
         terminal.wait_for(answered("second 日本語 line"))
         terminal.type("/frobnicate\r")
         terminal.wait_for("There is no /frobnicate.")
+        terminal.wait_for(lambda text: text.rstrip().endswith("› /frobnicate"))
+        terminal.type("\x15")
         terminal.type("/etc/hosts is a file\r")
         terminal.wait_for(answered("/etc/hosts is a file"))
         terminal.type("/new\r")
@@ -228,6 +233,44 @@ def test_a_pasted_text_is_one_message_and_the_words_after_a_slash_are_told_apart
         terminal.wait_for("/withdraw")
         terminal.type("/stop\r")
         terminal.wait_for("Nothing is under way.")
+
+
+def test_what_looks_like_a_command_is_asked_back_about_and_sent_only_when_entered_again(
+    scripted: Machine, model: ScriptedModel
+) -> None:
+    with chatting(scripted) as terminal:
+        terminal.type("yes 89\r")
+        terminal.wait_for("Did you mean /yes 89? Enter sends it as a message.")
+        terminal.wait_for(lambda text: text.rstrip().endswith("› yes 89"))
+        terminal.type("\r")
+        terminal.wait_for(lambda text: text.count("› yes 89") == 1 and "\nyes 89" in text)
+        terminal.type("/answer nothing\r")
+        terminal.wait_for("/answer needs the number of a question.")
+        terminal.wait_for(lambda text: text.rstrip().endswith("› /answer nothing"))
+
+
+def test_a_command_without_its_slash_in_a_pipe_is_a_message_and_said_to_be(scripted: Machine) -> None:
+    told = scripted.run("chat", input="yes 89\nquit\n")
+    assert told.returncode == 0 and told.stdout == "yes 89\nquit\n"
+    assert told.stderr == (
+        "Did you mean /yes 89? It was sent as a message.\nDid you mean /quit? It was sent as a message.\n"
+    )
+
+
+KILLED_RAW = """#!/bin/sh
+stty raw -echo
+printf 'raw now'
+kill -9 $$
+"""
+
+
+def test_make_chat_leaves_the_terminal_as_it_was_however_the_chat_ends(tmp_path: Path) -> None:
+    (tmp_path / "dreamwalker").write_text(KILLED_RAW)
+    (tmp_path / "dreamwalker").chmod(0o755)
+    make = ["make", "--no-print-directory", "-C", str(ROOT), "-o", ".venv/ready", "chat", f"BIN={tmp_path}"]
+    with PtyTerminal(make, environment(tmp_path)) as terminal:
+        assert terminal.wait_for_end() == 2
+        assert "raw now" in terminal.text and terminal.echoes and b"\x1b[?2004l" in terminal.raw
 
 
 def test_a_chat_opens_with_the_end_of_its_history_in_brief(scripted: Machine, model: ScriptedModel) -> None:

@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import OTHER_TOKEN, Machine, stop
 
 
@@ -88,3 +90,31 @@ def test_two_first_starts_at_once_make_one_token(machine: Machine) -> None:
     started = [subprocess.Popen(command, env=machine.env, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert len({process.communicate()[0] for process in started}) == 1
     assert [path.name for path in machine.home.iterdir()] == ["token"]
+
+
+@pytest.mark.slow
+def test_a_server_that_a_chat_started_for_itself_says_so_to_a_later_serve(machine: Machine) -> None:
+    chat = machine.start("chat")
+    assert chat.stdin is not None and chat.stdout is not None
+    chat.stdin.write("/spend\n")
+    chat.stdin.flush()
+    assert "of $5.00" in chat.stdout.readline()
+    for command in (("serve", "--port", "0"), ("migrate",)):
+        refused = machine.call(*command)
+        assert refused.exit_code == 1 and refused.stderr.startswith("`dreamwalker chat` has started dreamwalker on")
+        assert "Leave that first" in refused.stderr and str(written(machine)["url"]) in refused.stderr
+    chat.communicate("/quit\n", timeout=60)
+    assert machine.call("migrate").exit_code == 0
+
+
+@pytest.mark.slow
+def test_two_commands_that_start_a_server_at_once_share_one(machine: Machine) -> None:
+    chats = [machine.start("chat") for _ in range(2)]
+    for chat in chats:
+        assert chat.stdin is not None and chat.stdout is not None
+        chat.stdin.write("/spend\n")
+        chat.stdin.flush()
+    for chat in chats:
+        assert "of $5.00" in chat.stdout.readline()  # type: ignore[union-attr]
+    said = [chat.communicate("/quit\n", timeout=60) for chat in chats]
+    assert [chat.returncode for chat in chats] == [0, 0], said

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -81,7 +82,12 @@ async def test_reminders_are_changed_and_cancelled(database_url: str) -> None:
         said = await t.said("reminders", "change", str(one), "--when", "tomorrow 10:00", "--text", "call Anna now")
         assert said.startswith(f"Reminder {one}: Monday 2026-11-30 10:00 Europe/Vienna")
         listed = await t.said("reminders")
-        assert "call Anna now" in listed and "Tuesday 2027-01-05 08:00 Asia/Tokyo (2027-01-04T23:00:00Z)" in listed
+        assert listed.splitlines()[0].split() == ["NUMBER", "NEXT", "RULE", "STATE", "TEXT"]
+        assert re.search(rf"^{one} +Mon 2026-11-30 10:00( CET)? +once +active  call Anna now$", listed, re.MULTILINE)
+        assert re.search(rf"^{two} +Tue 2027-01-05 00:00( CET)? +once \(Asia/Tokyo\) +active  the plane", listed, re.M)
+        shown = await t.said("reminders", str(two))
+        assert "Tuesday 2027-01-05 08:00 Asia/Tokyo (2027-01-04T23:00:00Z)" in shown and shown.endswith("plane leaves")
+        assert (await t.read("reminders", "show", str(two)))["id"] == two
         assert (await t.said("reminders", "cancel", str(one), str(two))).count("Cancelled: ") == 2
         assert (await t.said("reminders")).startswith("There are no reminders.")
         assert (await t.call("reminders", "cancel", "999999")).exit_code == 4
@@ -115,11 +121,16 @@ async def test_a_job_is_made_by_cron_every_rrule_or_words_and_its_next_five_are_
         assert len(coming) == 5 and coming[0] == "Sunday 2026-11-29 23:30 America/New_York (2026-11-30T04:30:00Z)"
         assert len((await t.said("jobs", "next", number, "--count", "8")).splitlines()) == 8
         listed = await t.said("jobs")
-        assert listed.count("By the rule") == 5 and "Night" in listed
+        assert len(listed.splitlines()) == 6 and max(map(len, listed.splitlines())) < 100
+        assert re.search(r"Mon 2026-11-30 05:30( CET)? +30 23 \* \* \* \(America/New_York\) +active +Night", listed)
+        assert (await t.said("jobs", number)).endswith("Sleep?")
         for wrong in (["--cron", "x", "--every", "y"], []):
             refused = await t.call("jobs", "add", "A", "B", *wrong)
             assert refused.exit_code == 2 and "--cron, --every, --rrule, --when" in refused.stderr
         assert (await t.call("jobs", "add", "A", "B", "--cron", "61 * * * *")).exit_code == 1
+        for option, says in (("--cron", "has five fields"), ("--rrule", "FREQ=WEEKLY;BYDAY=MO")):
+            refused = await t.call("jobs", "add", "A", "B", option, "x y")
+            assert refused.exit_code == 2 and says in refused.stderr and "“x y”" in refused.stderr
 
 
 async def test_a_job_is_run_paused_resumed_changed_and_removed(database_url: str) -> None:

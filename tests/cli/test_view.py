@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dreamwalker.cli.calls import working
 from dreamwalker.cli.terminal import Json
+from dreamwalker.cli.times import Times
 from dreamwalker.cli.view import View, rest_of, status_of
 
 
@@ -36,7 +37,7 @@ class Talk:
 
     def __init__(self) -> None:
         self.paper = Paper()
-        self.view = View(self.paper)
+        self.view = View(self.paper, Times(None))
         self.no = 0
 
     @property
