@@ -22,8 +22,8 @@ class Options:
     lease_seconds: float = 60.0
     reach_seconds: float = 30.0
     statement_seconds: float = 8.0
-    idle_seconds: float = 9.5
-    transaction_seconds: float = 9.5
+    idle_seconds: float = 8.5
+    transaction_seconds: float = 8.5
     silent_seconds: float = 14.0
     pooler: bool | None = None
 

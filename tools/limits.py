@@ -212,9 +212,9 @@ class Limits:
     """How long one operation may take, reconnecting included."""
     statement_seconds: float = 8.0
     """How long a statement of a transaction may take."""
-    idle_seconds: float = 9.5
+    idle_seconds: float = 8.5
     """How long the database lets a paused process hold a transaction open between two statements."""
-    transaction_seconds: float = 9.5
+    transaction_seconds: float = 8.5
     """How long a transaction may take: a paused process, wherever it stopped, keeps nobody waiting for longer. Whoever
     takes over is at work within ten seconds then."""
     silent_seconds: float = 14.0
