@@ -186,7 +186,9 @@ class Life:
         """The exits that were tried by requests that held text from outside."""
         tried = list[str]()
         for listed in reversed(await self.it.ask(ListRuns(before=2**60, limit=1000))):
-            exits = {tool.name for tool in self.it.house.tools(listed.conversation_kind, listed.agent) if tool.exit}
+            exits = {
+                tool.name for tool in self.it.house.equipment.tools(listed.conversation_kind, listed.agent) if tool.exit
+            }
             page = await self.it.ask(Page(listed.run.conversation, before=2**60, limit=10_000))
             tainted = {(entry.run, entry.turn) for entry in page.entries if entry.kind == "reply" and entry.label > 0}
             tried += [
