@@ -34,10 +34,15 @@ NEWEST = 3_000
 
 @attrs.frozen(kw_only=True)
 class Query:
-    """What is looked for: `ts`, a tsquery; `patterns`, what each hit must hold literally, for LIKE."""
+    """What is looked for: `ts`, a tsquery; `patterns`, what each hit must hold literally, for LIKE.
+
+    `runs`: those of the patterns whose characters are words of their own, which the tsquery finds in any order: where
+    each of them stands a tsvector knows only of the first 255, and only up to a length.
+    """
 
     ts: str
     patterns: tuple[str, ...]
+    runs: tuple[str, ...]
 
 
 def query_of(text: str) -> Query | None:
@@ -47,10 +52,12 @@ def query_of(text: str) -> Query | None:
         return None
     dense = [_IS_DENSE.match(part) is not None for part in parts]
     ts = [
-        "(" + " <-> ".join(f"'{char}'" for char in part) + ")" if is_dense else f"'{part}':*"
+        " & ".join(f"'{char}'" for char in part) if is_dense else f"'{part}':*"
         for part, is_dense in zip(parts, dense, strict=True)
     ]
-    return Query(ts=" & ".join(ts), patterns=tuple(f"%{part}%" for part in parts))
+    patterns = tuple(f"%{part}%" for part in parts)
+    runs = tuple(pattern for pattern, is_dense in zip(patterns, dense, strict=True) if is_dense)
+    return Query(ts=" & ".join(ts), patterns=patterns, runs=runs)
 
 
 @attrs.frozen(kw_only=True)
@@ -77,7 +84,7 @@ _HIT = "dreamwalker_words(dreamwalker_said(e.shown)) @@ to_tsquery('pg_catalog.s
 _ENTERED = "SELECT conversation, seq FROM entry_words WHERE words @@ to_tsquery('pg_catalog.simple', ?)"
 _THERE = """SELECT c.agent, e.conversation, c.kind, e.seq, e.source, e.shown, e.label, e.at, e.no
 FROM {entries} e JOIN conversations c ON c.id = e.conversation
-WHERE e.kind IN ('message', 'reply') AND {where} ORDER BY e.no DESC, e.seq DESC LIMIT ?"""
+WHERE e.kind IN ('message', 'reply') AND {where} ORDER BY e.no DESC FETCH FIRST ? ROWS WITH TIES"""
 # Nothing else may be asked together with the words: the planner would go through all of a conversation for them.
 _FOUND = f"WITH found AS MATERIALIZED (SELECT e.* FROM entries e JOIN ({_ENTERED}) w USING (conversation, seq))\n"
 _HOME = "SELECT id FROM conversations WHERE made_by = ?"
@@ -85,7 +92,10 @@ _HOME = "SELECT id FROM conversations WHERE made_by = ?"
 
 @attrs.frozen(kw_only=True)
 class SearchEntries(Read[tuple[Found, ...]]):
-    """The newest entries below commit number `before` that hold every word; of one agent's home, or of all there is."""
+    """The newest entries below commit number `before` that hold every word; of one agent's home, or of all there is.
+
+    More than `limit` where a commit has several: so that nothing is left out below the number of the last.
+    """
 
     query: Query
     limit: int
@@ -105,7 +115,10 @@ class SearchEntries(Read[tuple[Found, ...]]):
             there = {(row["conversation"], row["seq"]) for row in rows}
             older = await self._indexed(reader, within)
             rows += [row for row in older if (row["conversation"], row["seq"]) not in there]
-        return tuple(Found.of(row) for row in rows[: self.limit])
+        rows.sort(key=lambda row: (row["no"], row["seq"]), reverse=True)
+        return tuple(
+            Found.of(row) for row in rows if len(rows) <= self.limit or row["no"] >= rows[self.limit - 1]["no"]
+        )
 
     async def _newest(self, reader: Reader, within: str) -> list[Row]:
         """Look through the newest, which is quick for what is common, and through all whose words are not entered."""
@@ -117,8 +130,9 @@ class SearchEntries(Read[tuple[Found, ...]]):
 
     async def _indexed(self, reader: Reader, within: str) -> list[Row]:
         """Ask the index, which is quick for what is rare. What it finds is put in order afterwards."""
-        text = _FOUND + _THERE.format(entries="found", where=f"e.no < ? {within}")
-        return await reader.all(text, self.query.ts, self.before, self.limit)
+        literally = "".join(" AND e.shown ILIKE ?" for _ in self.query.runs)
+        text = _FOUND + _THERE.format(entries="found", where=f"e.no < ? {within}{literally}")
+        return await reader.all(text, self.query.ts, self.before, *self.query.runs, self.limit)
 
 
 _NOTES = """
@@ -127,7 +141,7 @@ FROM notes n JOIN note_versions v ON v.note = n.id AND v.version = n.version
 WHERE NOT n.removed AND (?::text IS NULL OR n.agent = ?) AND n.id IN (
     SELECT v.note FROM note_versions v WHERE dreamwalker_words(v.text) @@ to_tsquery('pg_catalog.simple', ?)
     UNION SELECT n.id FROM notes n WHERE dreamwalker_words(n.title) @@ to_tsquery('pg_catalog.simple', ?))
-    AND dreamwalker_words(n.title || ' ' || v.text) @@ to_tsquery('pg_catalog.simple', ?)
+    AND dreamwalker_words(n.title || ' ' || v.text) @@ to_tsquery('pg_catalog.simple', ?){literally}
 ORDER BY v.at DESC, n.id DESC LIMIT ?
 """
 
@@ -143,5 +157,6 @@ class SearchNotes(Read[tuple[Note, ...]]):
     async def read(self, reader: Reader) -> tuple[Note, ...]:
         ts = self.query.ts
         any_of = ts.replace(" & ", " | ")
-        rows = await reader.all(_NOTES, self.agent, self.agent, any_of, any_of, ts, self.limit)
+        text = _NOTES.format(literally=" AND n.title || ' ' || v.text ILIKE ?" * len(self.query.runs))
+        rows = await reader.all(text, self.agent, self.agent, any_of, any_of, ts, *self.query.runs, self.limit)
         return tuple(Note.of(row) for row in rows)

@@ -30,6 +30,7 @@ async def _search(context: ToolContext, arguments: SearchHistoryArguments) -> Re
     if query is None:
         raise ToolFailed("There is no word in the query.")
     found = await context.ask(SearchEntries(query=query, limit=context.limits.search_results, home=context.agent))
+    found = found[: context.limits.search_results]
     if not found:
         return Result(parts=(f"Nothing that was said holds all of: {arguments.query}",))
     return Result(parts=tuple(_shown(context, hit) for hit in found), label=max(hit.label for hit in found))

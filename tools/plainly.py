@@ -51,7 +51,7 @@ def _message(act: Act, it: Changing) -> str:
 
 
 def _changes_of(kind: str) -> Callable[[Act, Changing], str]:
-    parts = {"title": "title", "when": "time", "text": "text"}
+    parts = {"title": "title", "when": "time", "zone": "time zone", "text": "text"}
 
     def say(act: Act, it: Changing) -> str:
         changed = [word for name, word in parts.items() if act.get(name) is not None]

@@ -5,6 +5,7 @@ lone surrogates) is no reason to refuse, since it is replaced where it is stored
 """
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -17,6 +18,8 @@ from tools.limits import FIXED
 
 from .errors import Refused
 from .unfit import words
+
+_DIGITS = re.compile("-?[0-9]+")
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -83,7 +86,11 @@ def convert_text(pairs: Iterable[tuple[str, str]], struct: type[S], *, status: i
     values = {clean(name): value for name, value in items}
     if len(values) < len(items):
         raise Refused(status, "A name stands twice in the query.")
-    return _fitting(values, struct, status, strict=False)
+    made = _fitting(values, struct, status, strict=False)
+    for field, name in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True):
+        if type(getattr(made, field)) is int and name in values and not _DIGITS.fullmatch(values[name]):
+            raise Refused(status, "There is nothing here." if status == 404 else f"{name} is a number, in digits.")
+    return made
 
 
 def _fitting(value: Any, struct: type[S], status: int, *, strict: bool) -> S:

@@ -16,7 +16,7 @@ from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown, not_fo
 from .entries import PageLimit, workers_under
 from .errors import Refused
 
-Seq = Annotated[int, Meta(ge=1, le=BIGINT_MAX)]
+Seq = Annotated[int, Meta(ge=1, le=BIGINT_MAX - 1)]
 
 
 class ConversationPath(Given, frozen=True):

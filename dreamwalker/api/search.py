@@ -14,7 +14,7 @@ from tools.outside import cut
 
 from . import notes, views
 from .addressed import read_entry
-from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown
+from .endpoint import BIGINT_MAX, Asked, Endpoint, Given, Nothing, Shown, not_found
 from .entries import PageLimit
 from .errors import Refused
 
@@ -64,6 +64,8 @@ class Found(Shown, frozen=True):
 
 async def find(asked: Asked[Nothing, SearchQuery, Nothing]) -> Found:
     house, given = await asked.house(), asked.query
+    if given.agent is not None and given.agent not in house.agents:
+        raise not_found("agent of that name")
     query = search.query_of(given.query)
     if query is None:
         raise Refused(422, "There is no word in the query.")
@@ -73,19 +75,17 @@ async def find(asked: Asked[Nothing, SearchQuery, Nothing]) -> Found:
     )
     found = search.SearchNotes(query=query, limit=limit, agent=given.agent)
     there = await house.store.ask(found) if given.before is None else ()
+    page = _page(entries, limit)
     return Found(
-        entries=tuple(_hit(entry, query) for entry in _page(entries, limit)),
+        entries=tuple(_hit(entry, query) for entry in page),
         notes=tuple(FoundNote(agent=note.agent, note=notes.Note.of(note)) for note in there),
-        more=len(entries) > limit,
+        more=len(entries) > len(page),
     )
 
 
 def _page(found: tuple[search.Found, ...], limit: int) -> tuple[search.Found, ...]:
-    """The hits of a page. The next one begins below the last one's commit, so none of that is torn, if it can be."""
-    page = found[:limit]
-    if len(found) > limit and found[limit].no == page[-1].no:
-        return tuple(hit for hit in page if hit.no != page[-1].no) or page
-    return page
+    """The hits of a page, more than `limit` where a commit has several: the next one begins below the last one's."""
+    return tuple(hit for hit in found if len(found) <= limit or hit.no >= found[limit - 1].no)
 
 
 def _hit(entry: search.Found, query: search.Query) -> Hit:

@@ -102,3 +102,14 @@ async def test_a_worker_at_work_is_read_as_far_as_it_has_come(database_url: str)
 
 async def _home(w: World) -> Json:
     return await w.get("/api/agents/dreamwalker/entries")
+
+
+async def test_numbers_are_digits_and_no_larger_than_any_there_is(database_url: str) -> None:
+    async with world(database_url) as w:
+        await w.get("/api/agents/dreamwalker/entries")
+        for path in ("1e0", "1.0", "+1", "0x1"):
+            await w.get(f"/api/conversations/{path}", status=404)
+        for query in (f"after={2**63 - 1}", "after=1e1", "limit=2.0", f"around={2**63}"):
+            await w.get(f"/api/conversations/1?{query}", status=422)
+        await w.get(f"/api/conversations/1?after={2**63 - 2}")
+        await w.get("/api/search?query=tulips&agent=nobody", status=404)

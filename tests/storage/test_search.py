@@ -187,3 +187,37 @@ def test_notes_are_found_by_title_and_text_together_as_they_stand_now(database_u
         return answers
 
     assert asyncio.run(work()) == [["Flowers"], ["Flowers"], [], ["Flowers"], ["Flowers", "Flowers too"]]
+
+
+def test_a_run_of_a_script_without_spaces_is_found_however_often_its_characters_stand_and_however_late(
+    database_url: str,
+) -> None:
+    often = "我的狗" + "的话说得好。" * 300 + "那是我的蓝色小猫咪"
+    late = "好。" * 9_000 + "唯一独特词"
+    asyncio.run(_forget(database_url))
+    for entered in (False, True):
+        assert found(database_url, [(1, often), (1, "蓝的色")], "我的蓝色", entered=entered) == [often]
+        asyncio.run(_forget(database_url))
+        assert found(database_url, [(1, late), (1, "独")], "唯一独特词", entered=entered, more=NEWEST) == [late]
+        asyncio.run(_forget(database_url))
+
+
+def test_all_hits_of_one_commit_come_on_one_page(database_url: str) -> None:
+    async def work() -> list[int]:
+        raw = await asyncpg.connect(database_url)
+        await raw.execute(_CONVERSATION)
+        shown = dumps([{"type": "text", "text": "a pelican"}])
+        await raw.executemany(
+            "INSERT INTO entries (conversation, seq, kind, source, shown, label, at, no)"
+            " VALUES (1, $1, 'message', 'owner', $2, 0, now(), $3)",
+            [(seq, shown, 100 if 10 < seq < 90 else seq) for seq in range(1, 100)],
+        )
+        query, before, pages = query_of("pelican"), 2**62, []
+        assert query is not None
+        while hits := await SearchEntries(query=query, limit=20, before=before).read(Raw(raw)):
+            before = hits[-1].no
+            pages.append(len(hits))
+        await raw.close()
+        return pages
+
+    assert asyncio.run(work()) == [79, 20]
