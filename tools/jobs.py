@@ -108,7 +108,7 @@ async def _make(context: ToolContext, arguments: MakeJob) -> Result:
 
 
 async def _list(context: ToolContext, arguments: ListJobs) -> Result:
-    return await listed(context, "job", Source.JOB)
+    return await listed(context, "job", Source.JOBS)
 
 
 async def _change(context: ToolContext, arguments: ChangeJob) -> Result:

@@ -76,7 +76,7 @@ async def _set(context: ToolContext, arguments: SetReminder) -> Result:
 
 
 async def _list(context: ToolContext, arguments: ListReminders) -> Result:
-    return await listed(context, "reminder", Source.REMINDER)
+    return await listed(context, "reminder", Source.REMINDERS)
 
 
 async def _change(context: ToolContext, arguments: ChangeReminder) -> Result:
