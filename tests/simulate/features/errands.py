@@ -31,7 +31,7 @@ HELD = """held AS (
 """
 """The conversations that only the owner can let go on: they wait for his answer, or for one that does."""
 _TABLES = ("entries", "calls", "runs", "messages")
-_UNDONE = ("Stopped by the owner", "The run ended before", "Not done")
+_UNDONE = ("Stopped by the owner", "The run ended before", "Nothing was done", "Not done")
 """How the result begins of a call that no worker's outcome came to."""
 _NOTHING = ("Nothing was done", "Nothing was sent", "There is no tool", "Not sent")
 """What is said in it where nobody was set to work."""

@@ -52,6 +52,7 @@ _UNDONE = (
     "Cut short by a restart",
     "Stopped by the owner",
     "The run ended before",
+    "Nothing was done",
     "The tool failed unexpectedly",
 )
 """How the result begins of what the owner said yes to and what was not done, or is not known to be."""
