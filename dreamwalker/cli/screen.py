@@ -32,14 +32,15 @@ _STYLE = Style.from_dict({"owner": "bold", "quiet": "ansibrightblack", "bad": "a
 class TerminalScreen:
     """A `Screen` on a terminal, with an editor for what the owner types.
 
-    `typed` is called with each text that he enters, which stays in the editor if that returns False; `interrupted` at
-    Ctrl-C; `left` at Ctrl-D on an empty line; `under_way` gives the lines between the scrollback and the editor.
+    `typed` is called with each text that he enters, also an empty one: the editor is empty then, and the up key brings
+    the text back; `interrupted` at Ctrl-C; `left` at Ctrl-D on an empty line; `under_way` gives the lines between the
+    scrollback and the editor.
     """
 
     def __init__(
         self,
         *,
-        typed: Callable[[str], bool],
+        typed: Callable[[str], None],
         interrupted: Callable[[], None],
         left: Callable[[], None],
         under_way: Callable[[], list[str]],
@@ -183,8 +184,8 @@ class TerminalScreen:
     # -- the keyboard
 
     def _accept(self, _: object) -> bool:
-        text = self._editor.text
-        return bool(text.strip()) and not self._typed(text)  # False: the editor is emptied
+        self._typed(self._editor.text)
+        return False  # the editor is emptied, and its history keeps the text
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()

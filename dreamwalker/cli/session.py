@@ -29,6 +29,8 @@ _LOOK_AGAIN_SECONDS = 2.0
 _LEAVE_SECONDS = 5.0
 """How long leaving may take beside the stop of a server of our own, once a signal asked for it."""
 _FOR_EVER = float("inf")
+_UP = "Up brings it back."
+"""What was refused is not left in the editor, where it would be glued to what is typed next."""
 
 
 class Session:
@@ -47,7 +49,7 @@ class Session:
         """Messages that were typed and not accepted yet."""
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._doubted = ""
-        """What was asked back about: entered once more, it is a message."""
+        """What was asked back about: Enter on the empty line, or the same once more, sends it as a message."""
         self._stopping = False
         self._leaving = False
 
@@ -149,25 +151,22 @@ class Session:
                     self._say(f"  {error.message}")
                 told = True
                 time.sleep(_LOOK_AGAIN_SECONDS)
-            except Problem:
-                self._screen.soon(self._refused, body)
-                raise
+            except Problem as error:
+                self._screen.soon(self._outbox.remove, body)
+                self._say(f"  {error.message} {_UP}", "bad")
+                return
         self._screen.soon(self._accepted, body, sent["message"])
 
     def _accepted(self, body: Json, message: Json) -> None:
         self._outbox.remove(body)
         self._view.accepted(message)
 
-    def _refused(self, body: Json) -> None:
-        self._outbox.remove(body)
-        self._screen.put_back(body["text"])
-
-    def _slash(self, text: str, typed: Typed) -> None:
+    def _slash(self, typed: Typed) -> None:
         try:
             shown = carry_out(self._server.api, self._agent, typed.word, typed.rest)
-        except Misused:
-            self._screen.soon(self._screen.put_back, text)
-            raise
+        except Misused as error:
+            self._say(f"  {error.message} {_UP}", "bad")
+            return
         if shown:
             self._say(shown + "\n")
 
@@ -200,10 +199,13 @@ class Session:
 
     # -- the keyboard; in the screen's thread
 
-    def _typed(self, text: str) -> bool:
-        """Do or send what was entered. False: it is asked back about."""
-        typed = None if text == self._doubted else read(text, self._view.asked)
-        self._doubted = ""
+    def _typed(self, text: str) -> None:
+        """Do or send what was entered. An empty line sends what was asked back about just before."""
+        sent, self._doubted = self._doubted, ""
+        if not text.strip() and not sent:
+            return
+        typed = None if text.strip() in ("", sent.strip()) else read(text, self._view.asked)
+        text = text if text.strip() else sent
         match typed:
             case None:
                 body = body_of(sendable(text), seen=self._view.no)
@@ -211,7 +213,7 @@ class Session:
                 self._jobs.put(lambda: self._message(body))
             case Doubt():
                 self._doubted = text
-                self._view.say(f"  {typed.says} Enter sends it as a message.")
+                self._view.say(f"  {typed.says} Enter sends it as a message. {_UP}")
             case Typed(word="quit"):
                 self._screen.leave()
             case Typed(word="stop"):
@@ -220,8 +222,7 @@ class Session:
             case Typed(word="withdraw"):
                 self._jobs.put(self._withdraw)
             case Typed():
-                self._jobs.put(lambda: self._slash(text, typed))
-        return not self._doubted
+                self._jobs.put(lambda: self._slash(typed))
 
     def _interrupted(self) -> None:
         if self._idle and self._screen.typing:

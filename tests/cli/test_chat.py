@@ -223,8 +223,6 @@ def test_a_pasted_text_is_one_message_and_the_words_after_a_slash_are_told_apart
         terminal.wait_for(answered("second 日本語 line"))
         terminal.type("/frobnicate\r")
         terminal.wait_for("There is no /frobnicate.")
-        terminal.wait_for(lambda text: text.rstrip().endswith("› /frobnicate"))
-        terminal.type("\x15")
         terminal.type("/etc/hosts is a file\r")
         terminal.wait_for(answered("/etc/hosts is a file"))
         terminal.type("/new\r")
@@ -235,18 +233,34 @@ def test_a_pasted_text_is_one_message_and_the_words_after_a_slash_are_told_apart
         terminal.wait_for("Nothing is under way.")
 
 
-def test_what_looks_like_a_command_is_asked_back_about_and_sent_only_when_entered_again(
+def test_what_looks_like_a_command_is_asked_back_about_and_sent_only_by_another_enter(
     scripted: Machine, model: ScriptedModel
 ) -> None:
     with chatting(scripted) as terminal:
         terminal.type("yes 89\r")
-        terminal.wait_for("Did you mean /yes 89? Enter sends it as a message.")
-        terminal.wait_for(lambda text: text.rstrip().endswith("› yes 89"))
+        terminal.wait_for("Did you mean /yes 89? Enter sends it as a message. Up brings it back.")
+        terminal.wait_for(lambda text: text.rstrip().endswith("›"))
         terminal.type("\r")
-        terminal.wait_for(lambda text: text.count("› yes 89") == 1 and "\nyes 89" in text)
-        terminal.type("/answer nothing\r")
-        terminal.wait_for("/answer needs the number of a question.")
-        terminal.wait_for(lambda text: text.rstrip().endswith("› /answer nothing"))
+        terminal.wait_for(answered("yes 89"))
+
+
+def test_what_was_refused_is_not_glued_to_what_is_typed_next_and_up_brings_it_back(
+    scripted: Machine, model: ScriptedModel
+) -> None:
+    with chatting(scripted) as terminal:
+        terminal.type("no 7\r")
+        terminal.wait_for("Did you mean /no 7?")
+        terminal.type("/answer nothing\r")  # nobody was told "no 7/answer nothing"
+        terminal.wait_for("/answer needs the number of a question. /questions lists them. Up brings it")
+        lines = {"/frobnicate": "no /frobnicate.", "/withdraw it": "No message waits.", "/yes abc": "/yes needs"}
+        for line, says in lines.items():
+            terminal.type(f"{line}\r")
+            terminal.wait_for(lambda text, says=says: says in text and text.rstrip().endswith("›"))
+            terminal.type("\x1b[A")  # the up key
+            terminal.wait_for(lambda text, line=line: text.rstrip().endswith(f"› {line}"))
+            terminal.type("\x15")
+        terminal.type("still\r")
+        terminal.wait_for(answered("still"))
 
 
 def test_a_command_without_its_slash_in_a_pipe_is_a_message_and_said_to_be(scripted: Machine) -> None:
