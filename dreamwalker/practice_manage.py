@@ -91,7 +91,7 @@ _SHIFT = (
     rf"\b(?:by )?(?P<n>half an|\d+|{_COUNTS}) ?(?P<unit>minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
     r" ?(?P<way>later|earlier|back|forward)?"
 )
-_FROM_NOW = r"\bin (?:about )?\S+ ?(?:an? )?(?:hours?|hrs?|minutes?|mins?)\b"
+_FROM_NOW = r"\bin (?:about )?\S+ ?(?:an? )?(?:hours?|hrs?|minutes?|mins?|seconds?|secs?)\b"
 _UNMEANT = frozenset(
     {"reminder", "reminders", "alarm", "alert", "job", "jobs", "schedule", "to", "one", "that", "later", "earlier"}
     | {"back", "forward", "again", "anymore", "more", "need", "longer", "hour", "minutes", "day", "week", "off", "hold"}
@@ -222,7 +222,7 @@ def moved(said: str, listed: str, now: datetime | None) -> str | None:
     if clock is None and was is not None and not find(_FROM_NOW, said):
         return f"{when.at:%Y-%m-%d} {was:%H:%M}"
     if clock is None or was is None or when.dated:
-        return f"{when.at:%Y-%m-%d %H:%M}"
+        return when.words
     hour = clock.hour + 12 if not clock.sure and clock.hour < 12 <= was.hour else clock.hour
     if (rule := _RULE.search(listed)) is not None:
         return f"{clock.minute} {hour} {' '.join(rule['rule'].split()[2:])}"

@@ -11,7 +11,7 @@ from dreamwalker import practice_correct as correct
 from dreamwalker import practice_manage as manage
 from dreamwalker import practice_memory as memory
 from dreamwalker.practice_memory import Wish
-from dreamwalker.practice_time import find_schedule, find_when
+from dreamwalker.practice_time import When, find_schedule, find_when
 from dreamwalker.practice_words import find, phrases, plain, sentence, short, tidy, without
 
 COUNT_MAX = 2000
@@ -29,7 +29,7 @@ def understand(text: str, now: datetime | None, *, waiting_for: str = "", which:
     core = plain(whole)
     question, core = core.rstrip(" .!").endswith("?"), core.rstrip(" ?!.")
     if waiting_for and now and (when := find_when(core, now)) and len(core.split()) <= WORDS_OF_A_TIME:
-        return Wish(kind="remind", parts={"when": _wall(when.at), "text": waiting_for})
+        return Wish(kind="remind", parts=_at(when) | {"text": waiting_for})
     if which and len(core.split()) <= WORDS_OF_A_TIME and not find(rf"^(?:{_NOT_NOW})", core):
         return manage.the_one(core, which)
     if not core:
@@ -65,8 +65,8 @@ def _order(text: str, now: datetime | None, *, question: bool) -> Wish | None:
     )
 
 
-def _wall(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M}"
+def _at(when: When) -> dict[str, str]:
+    return {"when": f"{when.at:%Y-%m-%d %H:%M}", "later": when.later}
 
 
 _HELLO = phrases(
@@ -282,7 +282,7 @@ def _reminder(text: str, now: datetime | None) -> Wish:
     if schedule:
         return Wish(kind="remind", parts=parts | {"rule": schedule.rule, "words": schedule.words})
     if when:
-        return Wish(kind="remind", parts=parts | {"when": _wall(when.at)})
+        return Wish(kind="remind", parts=parts | _at(when))
     return Wish(kind="remind_when", parts=parts)
 
 

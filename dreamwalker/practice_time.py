@@ -9,19 +9,11 @@ from datetime import date, datetime, timedelta
 
 import attrs
 
+from tools.moments import NUMBERS as SAID_NUMBERS
+
 _UNITS = "minutes?|mins?|hours?|hrs?|days?|weeks?|months?"
-_ONE_TO_TWELVE = "one,two,three,four,five,six,seven,eight,nine,ten,eleven,twelve"
-NUMBERS = dict(zip(_ONE_TO_TWELVE.split(","), range(1, 13))) | {
-    "fifteen": 15,
-    "twenty": 20,
-    "thirty": 30,
-    "forty-five": 45,
-    "a": 1,
-    "an": 1,
-    "half": 30,
-    "couple": 2,
-    "few": 3,
-}
+_FROM_NOW = rf"seconds?|secs?|{_UNITS}"
+NUMBERS = SAID_NUMBERS | {"half": 30, "couple": 2, "few": 3}
 _N = rf"(\d+|{'|'.join(NUMBERS)})"
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _WEEKDAY = r"(mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -41,6 +33,13 @@ class When:
     rest: str
     dated: bool = False
     """Whether a day was said, or how long from now."""
+    later: str = ""
+    """How long from now, as the tools read it, if that was said: `at` knows no seconds."""
+
+    @property
+    def words(self) -> str:
+        """The moment as the tools read it."""
+        return self.later or f"{self.at:%Y-%m-%d %H:%M}"
 
 
 @attrs.frozen(kw_only=True)
@@ -65,11 +64,13 @@ class Clock:
 
 def find_when(text: str, now: datetime) -> When | None:
     """The time that a text speaks of, seen from `now` (naive, local); None if it speaks of none."""
-    if match := _search(rf"\bin (?:about )?(?:an? |the next )?{_N} ?(?:of )?(an hour|{_UNITS})(?: from now)?\b", text):
+    if match := _search(
+        rf"\bin (?:about )?(?:an? |the next )?{_N} ?(?:of )?(an hour|{_FROM_NOW})(?: from now)?\b", text
+    ):
         later, rest = _later(now, match[1], match[2]), _without(text, [match.span()])
         clock = read_clock(rest) if match[2].lower()[0] in "dw" or match[2].lower().startswith("mo") else None
         if clock is None:
-            return When(at=later, rest=rest, dated=True)
+            return When(at=later, rest=rest, dated=True, later=_said_later(match[1], match[2]))
         return When(at=_moment(later.date(), clock, now), rest=_without(rest, [*clock.spans]), dated=True)
     day, spans = None, []
     for pattern, read in _DATES:
@@ -118,8 +119,14 @@ def _later(now: datetime, count: str, unit: str) -> datetime:
     number = min(_number(count), 10_000)
     if unit.startswith("mo"):
         return _months_later(now, number)
-    days = {"m": 1 / 1440, "h": 1 / 24, "a": 1 / 24, "d": 1, "w": 7}[unit[0]]
+    days = {"m": 1 / 1440, "h": 1 / 24, "a": 1 / 24, "d": 1, "w": 7, "s": 1 / 86_400}[unit[0]]
     return now + timedelta(days=number * days)
+
+
+def _said_later(count: str, unit: str) -> str:
+    if count.lower() == "half":
+        return "in 30 minutes"
+    return f"in {min(_number(count), 10_000)} {unit.lower().removeprefix('an ')}"
 
 
 def _months_later(now: datetime, months: int) -> datetime:

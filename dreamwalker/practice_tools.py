@@ -14,7 +14,7 @@ ROLES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("id", "number"), ("id",)),
     (("date", "day"), ("date",)),
     (("time", "clock"), ("time",)),
-    (("when", "at", "due", "datetime", "start"), ("when", "rule", "words")),
+    (("when", "at", "due", "datetime", "start"), ("later", "when", "rule", "words")),
     (("schedule", "cron", "rule", "rrule", "every", "repeat", "repeats", "recurrence"), ("rule",)),
     (("zone", "timezone", "tz"), ("zone",)),
     (("agent", "to", "recipient", "receiver"), ("agent",)),
@@ -48,7 +48,7 @@ def filled(tool: Json, parts: dict[str, str]) -> Json:
         known |= {"date": known["when"][:10], "time": known["when"][11:]}
     arguments: Json = {}
     for name, field in (schema.get("properties") or {}).items():
-        part = _part(name, known)
+        part = _part(name, {role: part for role, part in known.items() if role != "later" or not _in_iso(field)})
         if part is not None:
             arguments[name] = _shaped(part, field)
         elif name in required:
@@ -72,9 +72,12 @@ def _shaped(part: str, field: Json) -> Any:
         return part.split("\n")
     if "integer" in _types(field) and part.isdigit():
         return int(part)
-    if "T%H" in json.dumps(field) or "DDT" in json.dumps(field):  # the schema asks for a T between date and time
-        return part.replace(" ", "T", 1)
-    return part
+    return part.replace(" ", "T", 1) if _in_iso(field) else part
+
+
+def _in_iso(field: Json) -> bool:
+    """Whether the schema asks for a T between date and time."""
+    return "T%H" in json.dumps(field) or "DDT" in json.dumps(field)
 
 
 def _unknown(field: Json, known: dict[str, str]) -> Any:

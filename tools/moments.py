@@ -142,7 +142,15 @@ _UNITS = {
     "h": "hours", "hr": "hours", "hour": "hours", "d": "days", "day": "days", "w": "weeks", "week": "weeks",
     "mo": "months", "month": "months", "y": "years", "yr": "years", "year": "years",
 }  # fmt: skip
-_AMOUNT = re.compile(r"(\d{1,6}|an?) ?([a-z]+?)s?(?: and|,)?(?= |$|\d)")
+_ONE_TO_TWENTY = (
+    "one two three four five six seven eight nine ten "
+    "eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
+)
+NUMBERS = {word: number for number, word in enumerate(_ONE_TO_TWENTY.split(), 1)} | {
+    "a": 1, "an": 1, "thirty": 30, "forty": 40, "forty-five": 45, "fifty": 50, "sixty": 60, "ninety": 90,
+}  # fmt: skip
+"""Numbers that are said as words of how long from now."""
+_AMOUNT = re.compile(rf"(\d{{1,6}}|(?:{'|'.join(NUMBERS)})(?= )) ?([a-z]+?)s?(?: and|,)?(?= |$|\d)")
 
 
 def _later(text: str, words: str, zone: ZoneInfo, now: datetime) -> Moment:
@@ -156,7 +164,7 @@ def _later(text: str, words: str, zone: ZoneInfo, now: datetime) -> Moment:
         unit = _UNITS.get(match[2])
         if unit is None or unit in amounts:
             break
-        amounts[unit] = 1 if match[1].startswith("a") else int(match[1])
+        amounts[unit] = NUMBERS.get(match[1]) or int(match[1])
         left = left[match.end() :].strip()
     if left or not amounts or (clock and amounts.keys() & {"seconds", "minutes", "hours"}):
         raise BadTime(f"“{text[:100]}” can't be read as a time from now. What can: “in 20m”, “in 1h 30m”, “in 3 days”.")

@@ -1,6 +1,7 @@
 """The practice model through the real SDK: it understands many wordings, acts on the owner alone, says what it is."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -24,6 +25,8 @@ from tests.shell.practising import (
 from tools.model import ToolUse
 from tools.outside import Source, outside
 from tools.redact import Redactor
+from tools.timing import read_timing
+from tools.zones import zone_named
 
 
 @pytest.fixture
@@ -170,6 +173,22 @@ async def test_a_time_that_was_asked_for_completes_the_reminder(claude: Claude) 
     asked = {"role": "assistant", "content": [{"type": "text", "text": first}]}
     use = await call(claude, owner("remind me to call mum"), asked, owner("tomorrow at 9"))
     assert use.arguments == {"when": "2026-11-30 09:00", "text": "Call mum.", "zone": "Europe/Vienna"}
+
+
+@pytest.mark.parametrize(
+    ("text", "when", "after"),
+    [
+        ("remind me in two minutes to drink tea", "in 2 minutes", timedelta(minutes=2)),
+        ("remind me in 90 seconds to drink tea", "in 90 seconds", timedelta(seconds=90)),
+        ("remind me in half an hour to drink tea", "in 30 minutes", timedelta(minutes=30)),
+        ("drink tea, remind me in an hour", "in 1 hour", timedelta(hours=1)),
+    ],
+)
+def test_so_long_from_now_is_exact_to_the_second(text: str, when: str, after: timedelta) -> None:
+    (use,) = turn({"messages": [owner(text)], "tools": list(TOOLS)}).uses
+    assert use.arguments == {"when": when, "text": "Drink tea.", "zone": "Europe/Vienna"}
+    now = datetime(2026, 11, 29, 13, 40, 34, tzinfo=UTC)
+    assert read_timing(when, zone_named("Europe/Vienna"), now).first.at == now + after
 
 
 # -- text from outside -----------------------------------------------------------------------------
