@@ -17,6 +17,9 @@ from dreamwalker.practice_words import find, phrases, plain, sentence, short, ti
 COUNT_MAX = 2000
 OPTION_CHARACTERS = 40
 WORDS_OF_A_TIME = 8
+WAKE_UP, NAMELESS = "Wake up.", "You wanted to be reminded."
+"""What a reminder says of which nobody said what it is about."""
+_REQUESTS = {"remind", "schedule", "remember", "look_up", "ask_agent", *manage.ACTS}
 
 
 def understand(text: str, now: datetime | None, *, waiting_for: str = "", which: str = "") -> Wish:
@@ -28,7 +31,7 @@ def understand(text: str, now: datetime | None, *, waiting_for: str = "", which:
         return wish
     core = plain(whole)
     question, core = core.rstrip(" .!").endswith("?"), core.rstrip(" ?!.")
-    if waiting_for and now and (when := find_when(core, now)) and len(core.split()) <= WORDS_OF_A_TIME:
+    if waiting_for and now and (when := find_when(core, now)) and not _whole(text, core, now):
         return Wish(kind="remind", parts=_at(when) | {"text": waiting_for})
     if which and len(core.split()) <= WORDS_OF_A_TIME and not find(rf"^(?:{_NOT_NOW})", core):
         return manage.the_one(core, which)
@@ -49,6 +52,14 @@ def understand(text: str, now: datetime | None, *, waiting_for: str = "", which:
         or memory.recall(core, question=question)
         or Wish(kind="unknown")
     )
+
+
+def _whole(text: str, core: str, now: datetime) -> bool:
+    """Whether what answers the question for a time is rather a request of its own, which says what it is about."""
+    if len(core.split()) > WORDS_OF_A_TIME:
+        return True
+    wish = understand(text, now)
+    return wish.kind in _REQUESTS and wish.parts.get("text") not in (WAKE_UP, NAMELESS)
 
 
 def _order(text: str, now: datetime | None, *, question: bool) -> Wish | None:
@@ -278,7 +289,7 @@ def _reminder(text: str, now: datetime | None) -> Wish:
     rest = schedule.rest if schedule else when.rest if when else text
     about = re.sub(_AROUND_START, "", without(_REMIND, rest), flags=re.IGNORECASE)
     about = sentence(re.sub(_AROUND_END, "", about.strip(" ,;:-."), flags=re.IGNORECASE))
-    parts = {"text": about or ("Wake up." if find(r"\bwake|alarm", text) else "You wanted to be reminded.")}
+    parts = {"text": about or (WAKE_UP if find(r"\bwake|alarm", text) else NAMELESS)}
     if schedule:
         return Wish(kind="remind", parts=parts | {"rule": schedule.rule, "words": schedule.words})
     if when:

@@ -176,6 +176,23 @@ async def test_a_time_that_was_asked_for_completes_the_reminder(claude: Claude) 
 
 
 @pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("remind me in 3 minutes to stretch", "Stretch."),
+        ("tomorrow at 9 remind me about the rent", "The rent."),
+        ("remind me in 3 minutes", "Call mum."),
+        ("let's say tomorrow at 9", "Call mum."),
+        ("make it 5 pm", "Call mum."),
+    ],
+)
+def test_a_new_request_is_not_given_the_text_that_a_time_was_asked_for(text: str, about: str) -> None:
+    first = owner("remind me to call mum")
+    asked = {"role": "assistant", "content": [{"type": "text", "text": turn({"messages": [first]}).text}]}
+    (use,) = turn({"messages": [first, asked, owner(text)], "tools": list(TOOLS)}).uses
+    assert (use.name, use.arguments["text"]) == ("set_reminder", about)
+
+
+@pytest.mark.parametrize(
     ("text", "when", "after"),
     [
         ("remind me in two minutes to drink tea", "in 2 minutes", timedelta(minutes=2)),
