@@ -114,8 +114,11 @@ def resume(seen: Thing, now: datetime) -> Change:
 
 
 def remove(seen: Thing, now: datetime) -> Change:
-    """It is over. Raises ToolFailed."""
-    _must_be(seen, "active", "paused", "done")
+    """It is over. Raises ToolFailed for one that is over already: how that came about stays as it is."""
+    if seen.state == "done":
+        last = "It has come up for the last time, so nothing was changed."
+        raise ToolFailed(f"The {seen.kind} {seen.id} is over already. {last}")
+    _must_be(seen, "active", "paused")
     return _changed(seen, attrs.evolve(seen, state="removed"), now, why=catchup.REMOVED)
 
 
