@@ -13,11 +13,12 @@ import click
 
 from .. import config
 from . import seen
-from .client import quoted
+from .client import Api, quoted
 from .command import Chosen
 from .options import NUMBER, agent_option, json_option
 from .problems import ASKED, FAILED, OK, STOPPED, Problem
 from .reach import find, found_or_started
+from .runs import asked_of
 from .telling import ENDED, Telling, new_request_id
 from .terminal import Json, remark, say, sendable, show_json
 
@@ -82,29 +83,40 @@ def new(chosen: Chosen, agent: str) -> None:
 @click.command(
     epilog="""\b
 Examples:
-  dreamwalker stop          what the agent is doing now
-  dreamwalker stop 1234     that run (`dreamwalker runs` lists them)"""
+  dreamwalker stop                what is under way in the conversation with you
+  dreamwalker stop --agent cook   what is under way in that with another agent
+  dreamwalker stop 1234           that run, be it a job's or a worker's (`dreamwalker runs` lists them)"""
 )
 @click.argument("run", type=NUMBER, required=False)
 @agent_option
 @json_option
 @click.pass_obj
 def stop(chosen: Chosen, run: int | None, agent: str, as_json: bool) -> None:
-    """Stop what an agent is doing. What it wrote so far is kept."""
+    """Stop what an agent does in its conversation with you, or any run by its number. What it wrote so far is kept."""
     api = find(chosen)
     if run is None:
-        newest = api.get("/runs", agent=agent, limit=20)["runs"]
-        run = next((each["id"] for each in newest if each["state"] not in ENDED), None)
-        if run is None:
-            say(f"{agent} is doing nothing.")
+        under_way = api.get(f"/agents/{quoted(agent)}/entries", limit=1)["run"]
+        if under_way is None:
+            say(f"{agent} is doing nothing in its conversation with you.{_elsewhere(api, agent)}")
             return
+        run = under_way["id"]
     stopped = api.post(f"/runs/{run}/stop")["run"]
     if as_json:
         show_json(stopped)
     elif stopped["state"] == "stopped":
-        say(f"Run {run} is stopped.")
+        what = asked_of(stopped)
+        say(f"Run {run} is stopped{f': {what}' if what else '.'}")
     else:
         say(f"Run {run} had ended already: {stopped['state']}.")
+
+
+def _elsewhere(api: Api, agent: str) -> str:
+    """What it does beside: a job, a task of another's. That is stopped by its number alone."""
+    newest = api.get("/runs", agent=agent, limit=20)["runs"]
+    others = [run for run in newest if run["state"] not in ENDED]
+    return "".join(
+        f"\nRun {run['id']} goes on: {asked_of(run)}. `dreamwalker stop {run['id']}` stops it." for run in others
+    )
 
 
 def tell_or_stop(telling: Telling, text: str, *, seen: int = 0, quotes: Sequence[Json] = ()) -> Json:

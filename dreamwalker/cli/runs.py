@@ -60,7 +60,7 @@ def show(chosen: Chosen, number: int, as_json: bool) -> None:
         return
     run, times = answer["run"], api.times
     say(f"Run {run['id']} of {run['agent']}: {run['state']}")
-    if asked := _asked(run):
+    if asked := asked_of(run):
         say(f"  ← {asked}")
     say(f"  from {times.when(run['opened_at'])} to {times.when(run['closed_at']) or 'now'}, replies: {run['turn']}")
     if run["reason"]:
@@ -136,11 +136,11 @@ def _row(run: Json, times: Times) -> tuple[str, ...]:
         f"{run['agent']}, for run {run['works_for']}" if run["works_for"] else run["agent"],
         run["state"],
         dollars(run["cost_dollars"]) + (f" +{dollars(run['unsettled_dollars'])}" if run["unsettled_dollars"] else ""),
-        _asked(run) + (f" — {one_line(run['reason'], 60)}" if run["reason"] else ""),
+        asked_of(run) + (f" — {one_line(run['reason'], 60)}" if run["reason"] else ""),
     )
 
 
-def _asked(run: Json) -> str:
+def asked_of(run: Json) -> str:
     """What opened a run, in a line; what others may have written says so."""
     opening = run["opening"]
     if opening is None:

@@ -49,7 +49,7 @@ def test_a_run_that_another_client_stops_is_said_to_be_stopped(scripted: Machine
     asking = scripted.start("ask", "tell me another story")
     model.reached(gate)
     stopped = scripted.call("stop")
-    assert stopped.exit_code == 0 and stopped.output.endswith("is stopped.\n")
+    assert stopped.exit_code == 0 and stopped.output.endswith("is stopped: tell me another story\n")
     out, said = asking.communicate(timeout=WAIT_SECONDS)
     assert asking.returncode == 130 and out.startswith("Once") and "It was stopped: Stopped by you." in said
 

@@ -113,7 +113,7 @@ def test_a_run_that_does_not_exist_is_not_found(told: Machine) -> None:
 
 
 def test_stopping_says_so_when_there_is_nothing_to_stop(told: Machine) -> None:
-    assert told.call("stop").stdout == "dreamwalker is doing nothing.\n"
+    assert told.call("stop").stdout == "dreamwalker is doing nothing in its conversation with you.\n"
     ended = str(read_json(told, "runs")["runs"][0]["id"])
     assert told.call("stop", ended).stdout == f"Run {ended} had ended already: done.\n"
     assert read_json(told, "stop", ended)["state"] == "done"

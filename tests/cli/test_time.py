@@ -13,6 +13,7 @@ import trio
 from click.testing import Result
 
 from tests.cli.conftest import Machine, environment
+from tests.messages_api import Gate, say
 from tests.ntfy import Status
 from tests.phoned import Phone, phone
 from tests.world import PATIENCE_SECONDS
@@ -152,6 +153,36 @@ async def test_a_job_is_run_paused_resumed_changed_and_removed(database_url: str
         assert (await t.said("jobs")).startswith("There are no jobs.")
         assert (await t.call("jobs", "pause", number)).exit_code == 1
         assert (await t.call("jobs", "next", "999999")).exit_code == 4
+
+
+async def test_one_that_is_over_is_not_cancelled_and_its_record_stays(database_url: str) -> None:
+    async with terminal(database_url) as t:
+        tea = str((await t.read("remind", "in 20m", "tea"))["id"])
+        once = str((await t.read("jobs", "add", "Once", "What is new?", "--when", "in 20m"))["id"])
+        t.p.clock.move(20 * MINUTE)
+        await t.p.ntfy.shown(2)
+        for noun, verb, number in (("reminders", "cancel", tea), ("jobs", "remove", once)):
+            refused = await t.call(noun, verb, number)
+            assert refused.exit_code == 1 and refused.stdout == ""
+            assert refused.stderr.startswith(f"The {noun[:-1]} {number} is over already.")
+            assert (await t.read(noun, "show", number))["state"] == "done"
+
+
+async def test_stop_without_a_number_leaves_a_job_alone_and_says_how_to_stop_it(database_url: str) -> None:
+    async with terminal(database_url) as t:
+        gate = Gate()
+        t.p.w.api.script(say("Rain, ", gate, "perhaps."))
+        await t.said("jobs", "add", "Weather", "Will it rain?", "--when", "in 20m")
+        t.p.clock.move(20 * MINUTE)
+        with trio.fail_after(PATIENCE_SECONDS):
+            await gate.reached.wait()
+        run = (await t.read("runs"))["runs"][0]["id"]
+        nothing, goes_on = (await t.said("stop")).splitlines()
+        assert nothing == "dreamwalker is doing nothing in its conversation with you."
+        assert goes_on.startswith(f"Run {run} goes on: a job: ")
+        assert goes_on.endswith(f"`dreamwalker stop {run}` stops it.")
+        assert (await t.read("runs", str(run)))["run"]["state"] == "open"
+        assert (await t.said("stop", str(run))).startswith(f"Run {run} is stopped: a job: ")
 
 
 async def test_a_test_push_says_whether_it_was_sent(database_url: str) -> None:
