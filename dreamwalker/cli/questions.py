@@ -8,6 +8,7 @@ import click
 from .client import Api
 from .command import Chosen
 from .options import NUMBER, DefaultGroup, Whole, json_option, some_agent_option
+from .problems import Misused
 from .reach import find
 from .telling import asked
 from .terminal import Json, number_in, one_line, say, sendable, show_json, table
@@ -126,12 +127,24 @@ def answered(api: Api, number: int, text: str) -> str:
 
 
 def send(api: Api, number: int, text: str) -> Json:
-    """Answer a question. The number of an option stands for it."""
-    question = api.get(f"/questions/{number}")["question"]
-    options = question["options"]
-    if (chosen := number_in(text)) is not None and 1 <= chosen <= len(options):
+    """Answer a question. The number of an option stands for it; Misused for a number that stands for none."""
+    options = api.get(f"/questions/{number}")["question"]["options"]
+    chosen = number_in(text.strip().removeprefix("#"))
+    if chosen is not None and 1 <= chosen <= len(options):
         text = options[chosen - 1]
+    elif chosen is not None and text.strip() not in options:
+        raise Misused(_no_option(number, chosen, options))
     return api.post(f"/questions/{number}/answer", {"answer": sendable(text)})
+
+
+def _no_option(number: int, chosen: int, options: list[str]) -> str:
+    if not options:
+        return f"Question {number} is answered with yes or no, not with {chosen}."
+    listed = ", ".join(f"{place} {one_line(option, 40)}" for place, option in enumerate(options, 1))
+    return (
+        f"Question {number} has no option {chosen}: {listed}. Nothing was answered. "
+        "An answer in your own words needs a word beside the number."
+    )
 
 
 def all_open(api: Api, agent: str | None, typed: str) -> str:

@@ -70,6 +70,11 @@ def test_an_agents_own_question_ends_ask_with_5_and_is_answered_by_the_number_of
     )
     shown = scripted.call("questions").stdout
     assert "1 │ Red\n2 │ Blue" in shown and f"question {question['id']}" in shown
+    beyond = scripted.call("answer", str(question["id"]), "7")
+    assert beyond.exit_code == 2 and beyond.stderr.startswith(
+        f"Question {question['id']} has no option 7: 1 Red, 2 Blue"
+    )
+    assert open_question(scripted)["id"] == question["id"]
     assert scripted.call("answer", str(question["id"]), "2").stdout == "Answered “Blue”.\n"
     settled(scripted)
     assert scripted.call("questions").stdout == "Nothing waits for your decision.\n"
@@ -85,6 +90,9 @@ def test_a_no_is_said_and_a_yes_after_it_is_told_so(scripted: Machine, model: Sc
     number = str(open_question(scripted)["id"])
     shown = scripted.call("questions", "show", number).stdout
     assert "write_note\ntitle:\n│ Mallory\ntext:\n│ pay him" in shown and "“a mail”" in shown
+    refused = scripted.call("answer", number, "1")
+    assert refused.exit_code == 2
+    assert refused.stderr == f"Question {number} is answered with yes or no, not with 1.\n"
     assert scripted.call("no", number).stdout == "Answered no.\n"
     late = scripted.call("yes", number)
     assert late.exit_code == 1 and re.match(r"It was answered no before, .*; that stands\.\n", late.stderr)
