@@ -5,6 +5,7 @@ One rule: the server makes it, of stored bytes alone. The agent's own words stan
 misled.
 """
 
+from collections import Counter
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -86,7 +87,8 @@ def _bound(question: Question) -> str:
 
 def _why(why: dict[str, Any], zone: ZoneInfo) -> str:
     """Why he is asked, and which text from outside is about."""
-    about = [_source(source, zone) for source in why["outside"]]
+    named = Counter(_source(source, zone) for source in why["outside"])
+    about = [f"{line}, {count} times" if count > 1 else line for line, count in named.items()]
     if why["more"]:
         about.append(f"- and {why['more']} more before")
     match Rule(why["rule"]):
