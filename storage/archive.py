@@ -152,6 +152,8 @@ class Archive:
         self._lines, self._all = iter(lines), hashlib.sha256()
         self.head = _head(self._hashed())
         self.manifest: dict[str, Any] = {}
+        self.coming: dict[str, int] = {}
+        """How many active reminders and jobs a database holds into which it was brought, by kind."""
 
     def _next(self) -> bytes:
         line = next(self._lines, b"")
@@ -238,6 +240,12 @@ _HOLD = "SELECT holder FROM dreamwalker_lease WHERE id = 1 FOR UPDATE"
 _NUMBER = "UPDATE dreamwalker_lease SET commit_no = $1, holder = '', expires_at = now() WHERE id = 1"
 
 
+_COMING = """
+SELECT count(*) FILTER (WHERE kind = 'reminder') AS reminder, count(*) FILTER (WHERE kind = 'job') AS job
+FROM things WHERE state = 'active'
+"""
+
+
 async def load(
     raw: Any, lines: Iterable[bytes], migrations: Sequence[Migration], tell: Tell = lambda done, all: None
 ) -> Archive:
@@ -262,6 +270,7 @@ async def load(
         raise
     await migrate.apply(raw, migrations)
     await raw.execute(words.ENTER_ALL)
+    archive.coming = dict(await raw.fetchrow(_COMING))
     return archive
 
 

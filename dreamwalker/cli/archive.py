@@ -92,6 +92,11 @@ def import_(chosen: Chosen, file: Path, check: bool, as_json: bool) -> None:
     with _shown("Importing") as tell, _opened(file) as lines:
         archive = _answered(lambda: trio.run(load, lines, tell))
     _tell(file, archive, as_json, "is in the database now, all of it")
+    if coming := [f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in archive.coming.items() if count]:
+        remark(
+            f"Active in it: {' and '.join(coming)}. They come up here from now on, as soon as dreamwalker runs.\n"
+            "The copy that it was exported from must be stopped for good, or they come up twice."
+        )
 
 
 @click.command(

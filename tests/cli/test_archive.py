@@ -17,12 +17,17 @@ def other(tmp_path: Path) -> Machine:
 
 def test_what_one_machine_exports_another_imports_and_knows(practiced: Machine, other: Machine, tmp_path: Path) -> None:
     practiced.call("ask", "Remember that Anna likes tulips.")
+    for when in ("tomorrow 9:00", "tomorrow 10:00"):
+        practiced.call("remind", when, "water the tulips")
+    practiced.call("jobs", "add", "Weather", "Will it rain?", "--when", "every day 9:00")
     file = tmp_path / "all.jsonl.gz"
     made = practiced.call("export", str(file), "--json")
     assert made.exit_code == 0, made.output
     assert file.stat().st_mode & 0o077 == 0, "it is for the owner alone"
     brought = other.run("import", str(file), "--json")
     assert brought.returncode == 0, brought.stderr
+    assert "Active in it: 2 reminders and 1 job. They come up here from now on" in brought.stderr
+    assert "must be stopped for good, or they come up twice." in brought.stderr
     assert json.loads(brought.stdout)["content"] == json.loads(made.stdout)["content"]
     server = other.serve()
     try:
