@@ -15,7 +15,7 @@ from actors.window import SUM_UP
 from dreamwalker.practice_last import corrected, undone
 from dreamwalker.practice_manage import ACTS
 from dreamwalker.practice_memory import Wish
-from dreamwalker.practice_reports import CANNOT_SEARCH, SIGNATURE, pass_on, report, unframed
+from dreamwalker.practice_reports import CANNOT_SEARCH, SIGNATURE, came_to, carries_out, pass_on, report, unframed
 from dreamwalker.practice_rules import understand
 from dreamwalker.practice_tools import Use, filled
 from dreamwalker.practice_words import short
@@ -102,6 +102,8 @@ class _Heard:
     owner: list[str] = attrs.field(factory=list)
     outside: list[str] = attrs.field(factory=list)
     results: list[Json] = attrs.field(factory=list)
+    came_to: list[str] = attrs.field(factory=list)
+    """What came of acts that the owner said yes to, told as it is: no tool use stands before it."""
 
 
 def turn(request: Json) -> Turn:
@@ -135,6 +137,7 @@ def turn(request: Json) -> Turn:
             texts.append(passed)
         else:
             uses.append(passed)
+    texts += [came_to(text) for text in heard.came_to]
     waiting_for, which = _waiting_for(messages[last]) if last >= 0 else ("", "")
     for text in heard.owner:
         wish = understand(text[:UNDERSTOOD_CHARACTERS], heard.now, waiting_for=waiting_for, which=which)
@@ -171,12 +174,12 @@ def _text_of(message: Json) -> str:
 def _summary(messages: list[Json]) -> str:
     """What was said, a line each, the newest of it as far as there is room."""
     lines: list[str] = []
-    for message in messages[:-1]:
+    for at, message in enumerate(messages[:-1]):
         text = _text_of(message)
         if SUMMED_UP in text:
             lines = [line for line in text.partition(SUMMED_UP)[2].splitlines() if line.startswith("- ")]
         elif message["role"] == "user":
-            lines += [f"- You: {short(said, LINE_CHARACTERS)}" for said in _heard([message]).owner]
+            lines += [f"- You: {short(said, LINE_CHARACTERS)}" for said in _said_at(messages, at)]
         elif said := text.removesuffix(SIGNATURE).strip():
             lines.append(f"- I: {short(said, LINE_CHARACTERS)}")
     room = SUMMARY_CHARACTERS
@@ -186,7 +189,10 @@ def _summary(messages: list[Json]) -> str:
 
 def _heard(messages: list[Json]) -> _Heard:
     heard = _Heard()
-    for message in messages:
+    for at, message in enumerate(messages):
+        if at and _carries_out(messages[at - 1]):
+            heard.came_to.append(_text_of(message))
+            continue
         for block in blocks_of(message):
             text = block.get("text", "").strip()
             if SUMMED_UP in text and text.startswith(OUTSIDE):  # what stands above it was heard before
@@ -201,6 +207,17 @@ def _heard(messages: list[Json]) -> _Heard:
             elif text and text != FRESH_LINE:
                 heard.owner.append(text)
     return heard
+
+
+def _said_at(messages: list[Json], at: int) -> list[str]:
+    """What the owner said in one of the messages."""
+    return [] if at and _carries_out(messages[at - 1]) else _heard([messages[at]]).owner
+
+
+def _carries_out(message: Json) -> bool:
+    """Whether it says that a yes is carried out. What that came to is all of the next message."""
+    texts = (block.get("text", "").strip() for block in blocks_of(message))
+    return any(text.startswith(OUTSIDE) and carries_out(text) for text in texts)
 
 
 def _time(match: re.Match[str]) -> datetime | None:
@@ -221,9 +238,9 @@ def _waiting_for(message: Json) -> tuple[str, str]:
 def _pending(messages: list[Json]) -> tuple[datetime | None, list[Wish]]:
     """What the owner asked for last, and the time when he did: what comes back from tools is for that."""
     for at in range(len(messages) - 1, -1, -1):
-        if messages[at]["role"] == "user" and (heard := _heard([messages[at]])).owner:
-            which = _waiting_for(messages[at - 1])[1] if at else ""
-            return heard.now, [understand(said[:UNDERSTOOD_CHARACTERS], heard.now, which=which) for said in heard.owner]
+        if messages[at]["role"] == "user" and (owner := _said_at(messages, at)):
+            now, which = _heard([messages[at]]).now, _waiting_for(messages[at - 1])[1] if at else ""
+            return now, [understand(said[:UNDERSTOOD_CHARACTERS], now, which=which) for said in owner]
     return None, []
 
 

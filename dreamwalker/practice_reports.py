@@ -151,6 +151,19 @@ def outcome(text: str) -> str | None:
     return None
 
 
+def carries_out(text: str) -> bool:
+    """Whether a text from outside says that a yes is carried out, and that what it came to follows."""
+    return re.match(r"The owner said yes to question \d+, and it is carried out", unframed(text).strip()) is not None
+
+
+def came_to(text: str) -> str:
+    """What an act came to that the owner had said yes to."""
+    whole = unframed(text).strip()
+    if DONE.match(whole):
+        return DONE.sub(_done, short(whole, QUOTED_CHARACTERS))
+    return f"It came to this: {quoted(whole)}"
+
+
 def _answered(whole: str) -> str:
     if whole.startswith(("Still open", "Nothing was done")):
         return f"That isn't done yet: {quoted(whole)}"

@@ -274,3 +274,18 @@ def test_every_outcome_of_a_question_is_said_in_a_sentence(decided: Question, sa
     assert outcome(tell(decided, False)) == outcome(tell(decided, True)) == says
     told = answered(owner("remember x y z"), used("write_note", {"text": "X"}), result(tell(decided, False)))
     assert told.text == f"{says}\n\n{SIGNATURE}"
+
+
+@pytest.mark.parametrize(
+    ("result_text", "says"),
+    [
+        ("Cancelled: reminder 134. It is removed.", "Reminder 134 is cancelled."),
+        ("Paused: job 12. It is paused. Its rule is x.", "Job 12 is paused. Its rule is x."),
+        ("Written: the note “Boiler”, version 1.", "It came to this: “Written: the note “Boiler”, version 1.”"),
+    ],
+)
+def test_what_a_late_yes_came_to_is_said_and_not_taken_for_an_order(result_text: str, says: str) -> None:
+    decided = from_outside(tell(question("answered", "yes"), True), Source.OUTCOME)
+    before = (owner("cancel the reminder"), {"role": "assistant", "content": [{"type": "text", "text": "Wait."}]})
+    told = answered(*before, decided, {"role": "user", "content": [{"type": "text", "text": result_text}]})
+    assert told.text == f"You said yes to question 89, so I do it.\n\n{says}\n\n{SIGNATURE}" and not told.uses
