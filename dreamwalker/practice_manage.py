@@ -161,7 +161,7 @@ def aimed(wish: Wish, listed: str, messages: Sequence[Json], now: datetime | Non
         return f"There is no {act.thing} that I could {act.verb}."
     chosen = wish.parts.get("id") or _chosen(wish.parts["said"], there, act.thing, messages)
     if chosen is None:
-        several = "\n".join(f"- {id}{_name(rest)}" for id, rest in there.items())
+        several = "\n".join(f"- {id}{_name(rest)}{_at(rest)}" for id, rest in there.items())
         return f"Which {act.thing} shall I {act.verb}? Say its number.\n{several}"
     if chosen not in there:
         return f"There is no {act.thing} {chosen}."
@@ -182,7 +182,8 @@ def _chosen(said: str, there: dict[str, str], thing: str, messages: Sequence[Jso
     if len(best) == 1:
         return best[0]
     mentioned = [id for kind, id in _MENTIONED.findall(_newest_result(messages)) if kind == thing and id in best]
-    return mentioned[-1] if mentioned else None
+    alike = [id for id in best if mentioned and _own_words(there[id]) == _own_words(there[mentioned[-1]])]
+    return mentioned[-1] if len(alike) == 1 else None
 
 
 def _newest_result(messages: Sequence[Json]) -> str:
@@ -203,6 +204,11 @@ def _own_words(rest: str) -> str:
 def _name(rest: str) -> str:
     """A listed thing in few words: its own text stands in the last line."""
     return f": {rest.strip().splitlines()[-1].strip()}"
+
+
+def _at(rest: str) -> str:
+    """When a listed thing comes up, which tells it from another of the same text."""
+    return f" ({found[1]})" if (found := _AT.search(rest)) else ""
 
 
 def moved(said: str, listed: str, now: datetime | None) -> str | None:

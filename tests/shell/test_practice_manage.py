@@ -289,3 +289,16 @@ def test_what_a_late_yes_came_to_is_said_and_not_taken_for_an_order(result_text:
     before = (owner("cancel the reminder"), {"role": "assistant", "content": [{"type": "text", "text": "Wait."}]})
     told = answered(*before, decided, {"role": "user", "content": [{"type": "text", "text": result_text}]})
     assert told.text == f"You said yes to question 89, so I do it.\n\n{says}\n\n{SIGNATURE}" and not told.uses
+
+
+def test_of_two_reminders_with_the_same_text_it_asks_which() -> None:
+    listed = """\
+- reminder 18: Saturday 2026-12-05 18:00 Europe/Vienna (2026-12-05T17:00:00Z), in 6 days 3 h.
+  Water the plants.
+- reminder 17: Friday 2026-12-04 18:00 Europe/Vienna (2026-12-04T17:00:00Z), in 5 days 3 h.
+  Water the plants."""
+    made = (owner("x"), used("set_reminder", {"text": "Water the plants."}, "s"), result("Set: reminder 18.", id="s"))
+    for text in ("cancel the reminder", "cancel the reminder about the plants"):
+        told = answered(*made, owner(text), used("list_reminders", {}, "l"), result(listed, id="l"))
+        assert not told.uses and "Which reminder shall I cancel? Say its number." in told.text
+        assert "- 18: Water the plants. (2026-12-05 18:00)\n- 17: Water the plants. (2026-12-04 18:00)" in told.text
