@@ -3,15 +3,20 @@
 One rule: a note is shown whole.
 """
 
+import shlex
+
 import click
 
 from .client import Api, quoted
 from .command import Chosen
-from .options import DefaultGroup, agent_option, json_option
+from .options import MAIN_AGENT, DefaultGroup, agent_option, json_option
 from .problems import NotFound
 from .reach import find
 from .terminal import Json, one_line, remark, say, show_json, table
 from .times import Times
+
+_NAMED = 5
+"""How many notes are named of which one may be meant."""
 
 
 @click.group(
@@ -68,7 +73,7 @@ def list_notes(chosen: Chosen, query: tuple[str, ...], removed: bool, agent: str
 def show(chosen: Chosen, title: tuple[str, ...], versions: bool, agent: str, as_json: bool) -> None:
     """Show one note, whole."""
     api = find(chosen)
-    note = _titled(search(api, agent, " ".join(title)), title)
+    note = titled(search(api, agent, " ".join(title)), title)
     if versions:
         answer = api.get(f"/notes/{note['id']}/versions")
         if as_json:
@@ -89,12 +94,14 @@ def show(chosen: Chosen, title: tuple[str, ...], versions: bool, agent: str, as_
 def rm(chosen: Chosen, title: tuple[str, ...], agent: str, as_json: bool) -> None:
     """Remove a note: no agent finds it any more. What it ever said is kept."""
     api = find(chosen)
-    note = _titled(search(api, agent, " ".join(title)), title)
+    note = titled(search(api, agent, " ".join(title)), title)
     answer = api.delete(f"/notes/{note['id']}")
     if as_json:
         show_json(answer)
     else:
-        say(f"Removed: “{answer['title']}”. `dreamwalker notes restore` brings it back.")
+        whose = "" if agent == MAIN_AGENT else f" --agent {shlex.quote(agent)}"
+        back = f"dreamwalker notes restore {shlex.quote(answer['title'])}{whose}"
+        say(f"Removed: “{answer['title']}”. `{back}` brings it back.")
 
 
 @notes.command()
@@ -105,7 +112,7 @@ def rm(chosen: Chosen, title: tuple[str, ...], agent: str, as_json: bool) -> Non
 def restore(chosen: Chosen, title: tuple[str, ...], agent: str, as_json: bool) -> None:
     """Bring back a note that was removed, with all its versions."""
     api = find(chosen)
-    note = _titled(search(api, agent, removed=True), title, "removed note")
+    note = titled(search(api, agent, removed=True), title, "removed note")
     answer = api.post(f"/notes/{note['id']}/restore")
     if as_json:
         show_json(answer)
@@ -113,14 +120,29 @@ def restore(chosen: Chosen, title: tuple[str, ...], agent: str, as_json: bool) -
         say(f"It is back: “{answer['title']}”.")
 
 
-def _titled(found: list[Json], title: tuple[str, ...], what: str = "note") -> Json:
-    """The one of this title, in whatever case. Raises NotFound."""
+def titled(found: list[Json], title: tuple[str, ...], what: str = "note") -> Json:
+    """The one of this title, in whatever case; else the only one whose title, or at least text, holds these words.
+
+    Raises NotFound, which names those that hold them.
+    """
     wanted = " ".join(title)
-    note = next((each for each in found if each["title"].casefold() == wanted.casefold()), None)
-    if note is None:
-        listing = "dreamwalker notes --removed" if what != "note" else "dreamwalker notes"
-        raise NotFound(f"There is no {what} “{wanted}”. `{listing}` lists them.")
-    return note
+    words = wanted.casefold().split()
+    exact = [each for each in found if each["title"].casefold() == wanted.casefold()]
+    named = [each for each in found if all(word in each["title"].casefold() for word in words)]
+    there = found if what == "note" else [each for each in found if all(word in _whole(each) for word in words)]
+    for matching in (exact, named, there):
+        if len(matching) == 1 or exact:
+            return matching[0]
+    listing = "dreamwalker notes --removed" if what != "note" else "dreamwalker notes"
+    if several := named or there:
+        titles = ", ".join(shlex.quote(each["title"]) for each in several[:_NAMED])
+        more = f" and {len(several) - _NAMED} more" if len(several) > _NAMED else ""
+        raise NotFound(f"There is no {what} “{wanted}”; {len(several)} hold that: {titles}{more}. Say which.")
+    raise NotFound(f"There is no {what} “{wanted}”. `{listing}` lists them.")
+
+
+def _whole(note: Json) -> str:
+    return f"{note['title']} {note['text']}".casefold()
 
 
 def search(api: Api, agent: str, query: str = "", *, removed: bool = False) -> list[Json]:

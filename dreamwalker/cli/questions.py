@@ -3,12 +3,15 @@
 One rule: a question is shown whole, as the server made it, before it can be answered; the first answer counts.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import click
 
-from .client import Api
+from .client import Api, quoted
 from .command import Chosen
 from .options import NUMBER, DefaultGroup, Whole, json_option, some_agent_option
-from .problems import Misused
+from .problems import Misused, NotFound, Problem
 from .reach import find
 from .telling import asked
 from .terminal import Json, number_in, one_line, say, sendable, show_json, table
@@ -153,6 +156,19 @@ def all_open(api: Api, agent: str | None, typed: str) -> str:
     if not found:
         return "Nothing waits for your decision."
     return "\n\n".join(asked(question, api.times, typed) for question in reversed(found))
+
+
+@contextmanager
+def hinting_at_question(api: Api, number: str, command: str) -> Iterator[None]:
+    """Where a run of this number is looked for: if there is none but a question, say so, and the command for that."""
+    try:
+        yield
+    except NotFound as missing:
+        try:
+            api.get(f"/questions/{quoted(number)}")
+        except Problem:
+            raise missing from None
+        raise NotFound(f"{missing.message} {number} is a question: `{command.format(number)}`.") from None
 
 
 def about(question: Json) -> str:

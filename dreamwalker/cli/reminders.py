@@ -9,7 +9,7 @@ import click
 
 from .command import Chosen
 from .options import NUMBER, DefaultGroup, agent_option, json_option, some_agent_option
-from .problems import Misconfigured
+from .problems import Misconfigured, Problem
 from .reach import find
 from .telling import new_request_id
 from .terminal import Json, one_line, say, sendable, show_json, table
@@ -45,11 +45,19 @@ def remind(chosen: Chosen, when: str, text: tuple[str, ...], zone: str | None, a
         "zone": zone,
         "agent": agent,
     }
-    made = find(chosen).post("/reminders", body)
+    try:
+        made = find(chosen).post("/reminders", body)
+    except Problem as problem:
+        if type(problem) is not Problem or len(when.split()) > 1:  # else the server could not read it
+            raise
+        raise Problem(f"{problem.message} A time of more than one word needs quotation marks: {_QUOTED}.") from None
     if as_json:
         show_json(made)
     else:
         say(f"Reminder {made['id']}: {made['said']}")
+
+
+_QUOTED = 'dreamwalker remind "tomorrow 9:00" call Anna'
 
 
 @click.group(

@@ -8,7 +8,7 @@ import click
 from .calls import summary, working
 from .command import Chosen
 from .options import NUMBER, DefaultGroup, Whole, json_option, some_agent_option
-from .questions import about, decision
+from .questions import about, decision, hinting_at_question
 from .reach import find
 from .spend import set_aside
 from .terminal import Json, dollars, one_line, say, show_json, table
@@ -54,7 +54,8 @@ def list_runs(chosen: Chosen, agent: str | None, limit: int, as_json: bool) -> N
 def show(chosen: Chosen, number: int, as_json: bool) -> None:
     """Show one run: its state, its calls, and what it cost by kind."""
     api = find(chosen)
-    answer = api.get(f"/runs/{number}")
+    with hinting_at_question(api, str(number), "dreamwalker questions {}"):
+        answer = api.get(f"/runs/{number}")
     if as_json:
         show_json(answer)
         return
@@ -91,7 +92,8 @@ def show(chosen: Chosen, number: int, as_json: bool) -> None:
 def transcript(chosen: Chosen, number: int, before: int | None, limit: int, as_json: bool) -> None:
     """Show what was said in the conversation of a run: a job's, a worker's, an answer's to another agent."""
     api = find(chosen)
-    run = api.get(f"/runs/{number}")["run"]
+    with hinting_at_question(api, str(number), "dreamwalker questions {}"):
+        run = api.get(f"/runs/{number}")["run"]
     answer = api.get(f"/conversations/{run['conversation']}", before=before, limit=limit)
     if as_json:
         show_json(answer)

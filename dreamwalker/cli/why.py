@@ -3,13 +3,17 @@
 One rule: it is told from the nearest run back to the first cause, and what came from outside is told as such.
 """
 
+import re
+from contextlib import nullcontext
+
 import click
 
 from .calls import summary, working
-from .client import quoted
+from .client import Api, quoted
 from .command import Chosen
-from .options import DefaultGroup, json_option
-from .questions import about, decision
+from .notes import search, titled
+from .options import DefaultGroup, agent_option, json_option
+from .questions import about, decision, hinting_at_question
 from .reach import find
 from .spend import set_aside
 from .terminal import Json, dollars, one_line, say, show_json
@@ -28,7 +32,8 @@ Examples:
   dreamwalker why call 1234.2.0       the first call of its second reply
   dreamwalker why question 12
   dreamwalker why push slot:7:2026-12-01T09:00+01:00
-  dreamwalker why note 31.2           the second version of note 31""",
+  dreamwalker why note 31.2           the second version of note 31
+  dreamwalker why note Shopping list""",
 )
 def why() -> None:
     """Why something is as it is, and what led to it."""
@@ -41,18 +46,39 @@ def _about(what: str, metavar: str, says: str) -> None:
     @click.pass_obj
     def show(chosen: Chosen, id: str, as_json: bool) -> None:
         api = find(chosen)
-        answer = api.get(f"/why/{what}/{quoted(id)}")
-        if as_json:
-            show_json(answer)
-        else:
-            say("\n".join(_told(answer, api.times)))
+        with hinting_at_question(api, id, "dreamwalker why question {}") if what == "run" else nullcontext():
+            _show(api, what, id, as_json)
+
+
+def _show(api: Api, what: str, id: str, as_json: bool) -> None:
+    answer = api.get(f"/why/{what}/{quoted(id)}")
+    if as_json:
+        show_json(answer)
+    else:
+        say("\n".join(_told(answer, api.times)))
 
 
 _about("run", "NUMBER", "Why a run was, and what it did.")
 _about("call", "RUN.TURN.POSITION", "Why a tool was used.")
 _about("question", "NUMBER", "Why you were asked.")
 _about("push", "ID", "Why your phone was told.")
-_about("note", "NOTE.VERSION", "Why a note says what it says; without a version, the newest.")
+
+
+@why.command("note")
+@click.argument("id", metavar="NOTE.VERSION|TITLE", nargs=-1, required=True)
+@agent_option
+@json_option
+@click.pass_obj
+def note(chosen: Chosen, id: tuple[str, ...], agent: str, as_json: bool) -> None:
+    """Why a note says what it says, by its number or its title; without a version, the newest."""
+    api = find(chosen)
+    if _NOTE.fullmatch(" ".join(id)):
+        _show(api, "note", id[0], as_json)
+    else:
+        _show(api, "note", str(titled(search(api, agent, " ".join(id)), id)["id"]), as_json)
+
+
+_NOTE = re.compile(r"\d+(\.\d+)?")
 
 
 def _told(answer: Json, times: Times) -> list[str]:

@@ -2,11 +2,14 @@
 
 import json
 import re
+import shlex
 import subprocess
 from typing import Any
 
 import pytest
 
+from dreamwalker.cli.notes import titled
+from dreamwalker.cli.problems import NotFound
 from tests.cli.conftest import COMMAND, OTHER_TOKEN, Machine, environment
 
 
@@ -75,7 +78,8 @@ def test_a_note_that_does_not_exist_is_not_found(told: Machine) -> None:
 def test_a_note_is_removed_and_brought_back(told: Machine) -> None:
     [note] = read_json(told, "notes", "keys")["notes"]
     gone = told.call("notes", "rm", note["title"].upper())
-    assert gone.stdout == f"Removed: “{note['title']}”. `dreamwalker notes restore` brings it back.\n"
+    back = f"dreamwalker notes restore {shlex.quote(note['title'])}"
+    assert gone.stdout == f"Removed: “{note['title']}”. `{back}` brings it back.\n"
     assert told.call("notes", "keys").exit_code == 4
     assert note["title"] in told.call("notes", "--removed").stdout
     assert told.call("notes", "rm", note["title"]).exit_code == 4
@@ -84,6 +88,21 @@ def test_a_note_is_removed_and_brought_back(told: Machine) -> None:
     assert told.call("notes", "--removed").stdout == "No note was removed.\n"
     assert told.call("notes", "restore", note["title"]).exit_code == 4
     assert read_json(told, "notes", "keys")["notes"][0]["id"] == note["id"]
+
+
+def test_a_note_is_meant_by_words_that_no_other_holds_and_else_those_that_hold_them_are_named() -> None:
+    def note(title: str, text: str) -> dict[str, Any]:
+        return {"title": title, "text": text}
+
+    boiler, cellar = note("Boiler's code", "1234"), note("Cellar", "The boiler is on the left.")
+    assert titled([cellar, boiler], ("boiler",)) is boiler
+    assert titled([cellar], ("boiler", "left")) is cellar
+    assert titled([boiler, note("Boiler", "Old.")], ("BOILER",))["text"] == "Old."
+    with pytest.raises(NotFound) as several:
+        titled([boiler, note("The boiler", "New.")], ("boiler",))
+    assert several.value.message.endswith(f"2 hold that: {shlex.quote(boiler['title'])}, 'The boiler'. Say which.")
+    with pytest.raises(NotFound):
+        titled([boiler, cellar], ("attic",), "removed note")
 
 
 def test_runs_are_listed_and_shown_with_their_calls_and_cost(told: Machine) -> None:
@@ -165,6 +184,8 @@ def test_why_leads_back_to_what_the_owner_said(told: Machine) -> None:
     assert "✓ 1.0 write_note" in shown and "+ version 1 of note" in shown and "for turn, requests: 2" in shown
     note = read_json(told, "notes", "keys")["notes"][0]["id"]
     assert "← you," in told.call("why", "note", f"{note}.1").stdout
+    assert "← you," in told.call("why", "note", "keys").stdout
+    assert told.call("why", "note", "Unicorns").exit_code == 4
     assert told.call("why", "call", f"{run}.1.0").stdout.startswith(f"Call {run}.1.0: write_note\n")
     assert read_json(told, "why", "run", run)["runs"][0]["run"]["id"] == int(run)
     assert told.call("why", "question", "999999").exit_code == 4

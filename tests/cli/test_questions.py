@@ -70,6 +70,10 @@ def test_an_agents_own_question_ends_ask_with_5_and_is_answered_by_the_number_of
     )
     shown = scripted.call("questions").stdout
     assert "1 │ Red\n2 │ Blue" in shown and f"question {question['id']}" in shown
+    for noun, command in (("why", "why question"), ("runs", "questions")):
+        other = scripted.call(noun, str(question["id"]))
+        hint = f"{question['id']} is a question: `dreamwalker {command} {question['id']}`.\n"
+        assert other.exit_code == 4 and other.stderr.endswith(hint)
     beyond = scripted.call("answer", str(question["id"]), "7")
     assert beyond.exit_code == 2 and beyond.stderr.startswith(
         f"Question {question['id']} has no option 7: 1 Red, 2 Blue"

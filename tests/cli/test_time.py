@@ -103,6 +103,10 @@ async def test_a_time_that_can_not_be_is_refused_with_what_may_have_been_meant(d
         vague = await t.call("remind", "soon", "bread")
         assert vague.exit_code == 1 and "can't be read as a time" in vague.stderr
         assert (await t.call("remind", "in 20m")).exit_code == 2
+        bare = await t.call("remind", "tomorrow", "9:00", "call", "Anna")
+        assert bare.exit_code == 1 and "names no time of day" in bare.stderr
+        assert bare.stderr.endswith('needs quotation marks: dreamwalker remind "tomorrow 9:00" call Anna.\n')
+        assert "quotation" not in past.stderr
 
 
 async def test_a_job_is_made_by_cron_every_rrule_or_words_and_its_next_five_are_shown(database_url: str) -> None:
