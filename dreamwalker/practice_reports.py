@@ -4,6 +4,7 @@ One rule: what came back is quoted, cut to a fair length, and never looked at fo
 """
 
 import re
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -247,7 +248,7 @@ def _kept(texts: list[str]) -> str:
     if not titles:
         return CANNOT_FORGET.format("it")
     named = ", ".join(f"“{title}”" for title in titles)
-    command = f'dreamwalker notes rm "{titles[0]}"'
+    command = f"dreamwalker notes rm {shlex.quote(titles[0])}"
     return f"That stands in {named}. {CANNOT_FORGET.format(command)}"
 
 
