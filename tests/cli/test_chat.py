@@ -241,7 +241,7 @@ def test_what_looks_like_a_command_is_asked_back_about_and_sent_only_by_another_
         terminal.wait_for("Did you mean /yes 89? Enter sends it as a message. Up brings it back.")
         terminal.wait_for(lambda text: text.rstrip().endswith("›"))
         terminal.type("\r")
-        terminal.wait_for(answered("yes 89"))
+        terminal.wait_for(lambda text: text.count("› yes 89") == 1 and "\nyes 89" in text)
 
 
 def test_what_was_refused_is_not_glued_to_what_is_typed_next_and_up_brings_it_back(
