@@ -294,5 +294,5 @@ def test_the_times_leave_room_for_one_another() -> None:
 
 
 def test_an_older_postgres_is_not_asked_for_a_time_out_that_it_does_not_know() -> None:
-    assert "transaction_timeout = 9500" in Options(dsn=str).timeouts((17, 0))
+    assert "transaction_timeout = 8500" in Options(dsn=str).timeouts((17, 0))
     assert "SET LOCAL transaction" not in Options(dsn=str).timeouts((16, 9))
