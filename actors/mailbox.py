@@ -167,6 +167,15 @@ class Mailbox(Generic[M]):
 
     # -- for the actor
 
+    def abandon(self, error: Exception | None = None) -> None:
+        """Close, and tell whoever still waits for an answer that none comes: he hears Unanswered, from `error`."""
+        self.close(error)
+        for question in self._asked:
+            assert question.refuse is not None
+            unanswered = Unanswered(f"{self.name} stopped before it answered")
+            unanswered.__cause__ = error
+            question.refuse(unanswered)
+
     def __enter__(self) -> Self:
         if self._attended:
             raise RuntimeError(f"{self.name} already has an actor at its mailbox")
@@ -181,12 +190,7 @@ class Mailbox(Generic[M]):
         # a cancellation is nobody's error; only its own scope may hold it
         ended_by = error if isinstance(error, Exception) else self._error
         self._attended = False
-        self.close(ended_by)
-        for question in self._asked:
-            assert question.refuse is not None
-            unanswered = Unanswered(f"{self.name} stopped before it answered")
-            unanswered.__cause__ = ended_by
-            question.refuse(unanswered)
+        self.abandon(ended_by)
 
     def __aiter__(self) -> Self:
         return self

@@ -188,7 +188,7 @@ class Supervisor:
                     if self._doom is None:
                         self._doom = error
                 finally:
-                    self._mailbox.close()
+                    self._mailbox.abandon()  # before it waits for the children: one of them may be who waits for it
                     await self._stop_all()
                     self._nursery.cancel_scope.cancel()  # those that only rest
             if self._doom is not None:

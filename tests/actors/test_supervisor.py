@@ -296,3 +296,23 @@ async def test_adders_are_answered_when_the_supervisor_ends(nursery: trio.Nurser
     nursery.start_soon(add, "late", never_up)
     await wait_all_tasks_blocked()
     assert sorted(type(error).__name__ for error in errors) == ["MailboxClosed", "MailboxClosed", "Unanswered"]
+
+
+async def test_one_that_stops_answers_first_whom_it_is_to_wait_for() -> None:
+    heard: list[Exception] = []
+
+    async def employer(*, task_status: trio.TaskStatus[object]) -> None:
+        task_status.started()
+        with trio.CancelScope(shield=True):
+            try:
+                await tree.supervisor.add(Child(name="b", start=never_up))
+            except Unanswered as error:
+                heard.append(error)
+
+    tree = Tree(Child(name="a", start=employer))
+    with trio.fail_after(5):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(tree.run)
+            await wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+    assert len(heard) == 1
