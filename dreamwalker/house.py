@@ -14,7 +14,7 @@ import trio
 from actors.agent import EVERYWHERE, AgentActor
 from actors.decisions import Decisions
 from actors.live import Live
-from actors.mailbox import MailboxClosed
+from actors.mailbox import MailboxError
 from actors.pusher import Pusher
 from actors.retention import Retention
 from actors.scheduler import Scheduler
@@ -230,7 +230,7 @@ class House:
         async def ready(*, task_status: "trio.TaskStatus[object]") -> None:
             try:
                 await self._settle_in(agents)
-            except MailboxClosed as error:  # the storage ended meanwhile, and the agents' supervisor with it
+            except MailboxError as error:  # the storage ended meanwhile, and the agents' supervisor with it
                 raise StoreClosed("the house is closing") from error
             task_status.started()
             up()

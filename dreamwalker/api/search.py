@@ -55,7 +55,10 @@ class FoundNote(Shown, frozen=True):
 
 
 class Found(Shown, frozen=True):
-    """What was found, the newest first. `more`: there may be older entries, below `before` = the last one's `no`."""
+    """What was found, the newest first. `more`: there are older entries, below `before` = the last one's `no`.
+
+    Hits of one commit are never parted, so a page may hold more than `limit`.
+    """
 
     entries: tuple[Hit, ...]
     notes: tuple[FoundNote, ...]
