@@ -111,7 +111,7 @@ async def _accept(
 ) -> Accepted:
     """Commit a message of the owner's, or find the one that was committed under this request id."""
     conversation, now, body = home_of(house, agent), house.clock.now(), dumps(content)
-    key = f"request:{request_id}"
+    key = f"{views.REQUEST}{request_id}"
     digest = hashlib.sha256(dumps([agent, kind, body, interrupt]).encode()).hexdigest()
     if (refusal := retired(house, agent)) is not None:
         return Accepted(message=_same(await house.store.ask(inbox.FindMessage(key)), digest, refusal))

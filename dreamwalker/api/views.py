@@ -19,6 +19,8 @@ from .endpoint import Shown
 
 AT_CHARACTERS = FIXED.at_characters
 """How much is shown of what a worker is at."""
+REQUEST = "request:"
+"""What the source key of a message begins with that a client sent under an id of its own."""
 
 Dollars = Annotated[float, Meta(description="US dollars.")]
 No = Annotated[int, Meta(description="The number of the commit that changed this last.")]
@@ -32,10 +34,14 @@ class Quote(Shown, frozen=True):
 
 
 class Message(Shown, frozen=True):
-    """What came into a conversation from outside a run. It waits until it is placed into the transcript."""
+    """What came into a conversation from outside a run. It waits until it is placed into the transcript.
+
+    `request_id`: the one that its client gave it; null for what no client sent.
+    """
 
     id: int
     conversation: int
+    request_id: str | None
     kind: str
     text: str
     quotes: tuple[Quote, ...]
@@ -54,6 +60,7 @@ class Message(Shown, frozen=True):
         return cls(
             id=row.id,
             conversation=row.conversation,
+            request_id=row.source_key.removeprefix(REQUEST) if row.source_key.startswith(REQUEST) else None,
             kind=row.kind,
             text=content.get("text", ""),
             quotes=tuple(Quote(source=q.get("from", ""), text=q["text"]) for q in content.get("quotes", ())),

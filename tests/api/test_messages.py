@@ -25,6 +25,7 @@ async def test_a_message_is_committed_before_it_is_accepted_and_then_answered(da
         assert await stored(w, "one") == "Hi"
         message = accepted["message"]
         assert message["state"] == "waiting" and message["kind"] == "owner" and message["accepted_no"] == message["no"]
+        assert message["request_id"] == "one"
         await w.settled()
         again = await w.post(MESSAGES, {"request_id": "one", "text": "Hi"}, status=202)
         assert again["message"]["id"] == message["id"] and again["message"]["state"] == "placed"

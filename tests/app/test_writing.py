@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.app.axe import accessible
 from tests.app.browser import PHONE, Chromium, Size, window
@@ -66,6 +66,30 @@ async def test_what_others_wrote_is_quoted_apart_and_a_large_paste_offers_to_be_
         entries = (await w.get("/api/agents/dreamwalker/entries"))["entries"]
         assert [(it["source"], it["label"] > 0) for it in entries[:2]] == [("outside", True), ("owner", False)]
         assert entries[0]["origin"] == "a letter" and entries[0]["text"] == LETTER
+
+
+async def test_a_message_that_the_stream_tells_of_is_shown_once_though_the_answer_to_it_never_comes(
+    database_url: str, chromium: Chromium, size: Size
+) -> None:
+    gate = Gate()
+    async with world(database_url, say("A", gate, " word.")) as w, window(chromium, w, size) as win:
+        await win.see("ready")
+        sent: list[Route] = []
+
+        def lose_answer(route: Route) -> None:
+            route.fetch()
+            sent.append(route)
+
+        await win.do(lambda page: page.route("**/api/agents/*/messages", lose_answer))
+        await win.send("Say a word")
+        await gate.reached.wait()
+        await win.do(lambda page: page.locator(".own:not(.waiting)", has_text="Say a word").wait_for())
+        assert len(sent) == 1
+        assert await win.do(lambda page: page.locator(".own", has_text="Say a word").count()) == 1
+        await win.do(lambda page: sent[0].abort())
+        gate.open()
+        await win.see("A word.")
+        assert await win.do(lambda page: page.locator(".own", has_text="Say a word").count()) == 1
 
 
 async def test_without_a_network_the_frame_stands_says_so_once_and_what_is_typed_is_sent_once(

@@ -132,13 +132,12 @@ export class Conversation extends Live {
   }
 
   #message(message) {
-    if (this.#settled.has(message.id)) return;
-    if (message.state === "waiting") {
-      if (message.kind === "owner" || message.kind === "fresh") this.waiting.set(message.id, message);
-      return;
-    }
-    this.#settled.add(message.id);
-    this.waiting.delete(message.id);
+    if (message.state !== "waiting") {
+      this.#settled.add(message.id);
+      this.waiting.delete(message.id);
+    } else if (!this.#settled.has(message.id) && (message.kind === "owner" || message.kind === "fresh"))
+      this.waiting.set(message.id, message);
+    this.outbox.accepted(message);
   }
 }
 

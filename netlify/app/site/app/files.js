@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "abdb64ef9ef2d615";
+export const VERSION = "36f1b04efd7a4ea5";
 export const FILES = [
   "/",
   "/app/agents.js",

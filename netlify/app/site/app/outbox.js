@@ -34,6 +34,12 @@ export class Outbox {
     this.#keep();
   }
 
+  /** A message is known to be accepted: the stream tells so too, often before the answer comes, which may be lost. */
+  accepted(message) {
+    const item = this.items.find((it) => it.request_id === message.request_id);
+    if (item) this.drop(item);
+  }
+
   /** Send what is there, each until it is accepted or refused; it has one request id for all tries. */
   async send() {
     if (this.#sending) return;
@@ -57,10 +63,10 @@ export class Outbox {
     try {
       const { message } = await post(pathOf("agents", this.#agent, "messages"), { request_id, text, quotes, interrupt, seen });
       this.#told.accepted(message);
-      this.drop(item);
       return true;
     } catch (problem) {
       if (problem.status === 401) return false;
+      if (!this.items.includes(item)) return true;
       item.problem = problem.message;
       item.refused = !problem.passing;
       this.#keep();
