@@ -56,12 +56,16 @@ never gives it. The units of the limits are those of bash: processes, and kiloby
 class _Command:
     """A command under way. `life` ends with the first process of its namespace, `info` says which that is, and at
     `gate` it waits for the word to begin. `ending` says why it is ended, if it is.
+
+    `first` is a file descriptor of that process, once it is known. The kernel lets it end last of its namespace, but
+    closes its files, and so `life`, before it ends the others.
     """
 
     process: "subprocess.Popen[bytes]"
     life: trio.lowlevel.FdStream
     info: trio.lowlevel.FdStream
     gate: trio.SocketStream
+    first: int | None = None
     ending: Ending = "exited"
     kept: bytearray = attrs.Factory(bytearray)
     cut_bytes: int = 0
@@ -253,6 +257,8 @@ async def _open_door(command: _Command) -> socket.socket | None:
         pid = int(json.loads(told)["child-pid"])
     except (ValueError, KeyError):
         return None  # it has ended already, and says why
+    with suppress(ProcessLookupError):
+        command.first = os.pidfd_open(pid)
     if not await command.gate.receive_some(1):
         return None
     ours, theirs = socket.socketpair()
@@ -278,6 +284,10 @@ async def _finish(command: _Command) -> None:
         process.wait()
         with trio.move_on_after(END_SECONDS):
             await command.life.receive_some(1)
+            if command.first is not None:
+                await trio.lowlevel.wait_readable(command.first)
+        if command.first is not None:
+            os.close(command.first)
         for stream in (command.life, command.info, command.gate):
             await stream.aclose()
     for pipe in (process.stdin, process.stdout):

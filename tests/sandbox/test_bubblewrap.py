@@ -231,7 +231,7 @@ async def main():
     sandbox = Bubblewrap(Path(sys.argv[1]), Limits())
     assert await sandbox.unavailable() is None
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(sandbox.run, 1, ("sleep", "4715"))
+        nursery.start_soon(sandbox.run, 1, sys.argv[3].split())
         await trio.sleep(int(sys.argv[2]) / 1000)
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -240,8 +240,8 @@ trio.run(main)
 
 
 async def test_a_server_that_dies_while_a_command_starts_leaves_it_nowhere(base: Path) -> None:
-    dying = [subprocess.Popen([sys.executable, "-c", DYING, str(base), str(after)]) for after in range(0, 160, 16)]
-    for server in dying:
+    program = (sys.executable, "-c", DYING, str(base))
+    for server in [subprocess.Popen([*program, str(after), "sleep 4715"]) for after in range(0, 160, 16)]:
         assert server.wait() == -9
     with trio.fail_after(20):
         while running("4715"):

@@ -58,8 +58,8 @@ async def _at_work(it: Inside, base: Path, cast: Cast) -> None:
             await trio.sleep(0.05)
 
 
-def _nothing_left(base: Path) -> bool:
-    return not base.exists() and not running("4714")
+def _left(base: Path) -> list[Path | int]:
+    return [*base.rglob("*"), *([base] if base.exists() else []), *running("4714")]
 
 
 async def test_nothing_is_left_when_the_run_is_stopped(database_url: str, base: Path) -> None:
@@ -69,7 +69,8 @@ async def test_nothing_is_left_when_the_run_is_stopped(database_url: str, base: 
         actor = it.house.agent(MAIN_AGENT)
         assert actor is not None
         await actor.stop(run.id, it.home, "Stopped by you.", 10)
-        assert _nothing_left(base) and await nobody_at_work(it)
+        assert _left(base) == []
+        assert await nobody_at_work(it)
 
 
 async def test_nothing_is_left_when_the_worker_takes_too_long(database_url: str, base: Path) -> None:
@@ -80,7 +81,8 @@ async def test_nothing_is_left_when_the_worker_takes_too_long(database_url: str,
         assert isinstance(it.clock, HandClock)
         it.clock.set(it.clock.now() + timedelta(seconds=901))
         await it.settled()
-        assert _nothing_left(base) and await nobody_at_work(it)
+        assert _left(base) == []
+        assert await nobody_at_work(it)
 
 
 async def test_nothing_is_left_when_the_worker_fails(database_url: str, base: Path) -> None:
@@ -91,13 +93,14 @@ async def test_nothing_is_left_when_the_worker_fails(database_url: str, base: Pa
         await it.say("Leave something")
         await it.settled()
         assert [run.state for run in await worker_runs(it)] == ["failed"]
-        assert _nothing_left(base) and await nobody_at_work(it)
+        assert _left(base) == []
+        assert await nobody_at_work(it)
 
 
 async def test_nothing_is_left_when_the_house_closes(database_url: str, base: Path) -> None:
     async with inside(database_url, sandbox=Bubblewrap(base, Limits())) as it:
         await _at_work(it, base, Cast().play(it.api))
-    assert _nothing_left(base)
+    assert _left(base) == []
 
 
 async def test_where_there_is_no_bubblewrap_workers_have_no_tools(
