@@ -47,13 +47,14 @@ def _judge(story: Story) -> Iterator[str]:
     settled = sum(row["cost"] for row in spend if row["cost"] is not None)
     if settled > bill:
         yield f"{settled} nano-dollars were settled, the bill says {bill}"
-    unsettled = sum(row["cost"] is None for row in spend)
+    unsettled = Counter(story.runs[row["run"]]["conversation"] for row in spend if row["cost"] is None)
     tried_again = sum(write["tab"] == "runs" and write["fact"]["state"] == "waiting" for write in story.writes)
-    lives_lost = len(story.stage.lives) - 1
+    lives_lost = len(story.stage.lives) - 1  # each with one request in flight, at most, of every conversation
     cut_short = sum(run["conversation"] in story.workers and run["state"] != "done" for run in story.runs.values())
     ended = len(story.stage.stopped) + cut_short
-    if unsettled > sum(story.stage.struck.values()) + ended + tried_again + lives_lost:
-        yield f"{unsettled} reservations were never settled, and less struck"
+    for conversation, count in unsettled.items():
+        if count > sum(story.stage.struck.values()) + ended + tried_again + lives_lost:
+            yield f"{count} reservations of conversation {conversation} were never settled, and less struck"
 
 
 MONEY = Feature(name="money", judge=_judge, acts=_acts, operations=("reserve", "settle", "commit: insert settings"))
