@@ -51,7 +51,7 @@ class Store:
     ) -> None:
         self._settings, self._ring, self._busy, self._formerly = settings, ring, busy, formerly
         self._connection = Connection(settings.options, secrets.token_hex(16))
-        self._bridge = Bridge(self._together)
+        self._bridge = Bridge(self._together, wait_seconds=settings.ask_seconds)
         self._failed = trio.Event()
         self._failure: StorageError | None = None
         self._id = 0
@@ -72,8 +72,10 @@ class Store:
         if self._failure is not None:
             raise self._failure
 
-    async def ask(self, operation: Operation[T] | Read[T]) -> T:
+    async def ask(self, operation: Operation[T] | Read[T], *, patient: bool = False) -> T:
         """Have one operation done. Raises what it raises, StoreBusy past the bound, StoreClosed after the end.
+
+        `patient`: nobody waits for it, so others that have something to do go first, for a while.
 
         A caller that gives up disturbs nothing: what has begun is carried out all the same.
         """
@@ -85,10 +87,8 @@ class Store:
             self._tell(done)
             return done
 
-        with trio.move_on_after(self._settings.ask_seconds):
-            commit = operation if isinstance(operation, Commit) else None
-            return (await self._bridge.call(unit, commit)).value
-        raise StoreBusy(f"the storage did not answer within {self._settings.ask_seconds:g} s")
+        commit = operation if isinstance(operation, Commit) else None
+        return (await self._bridge.call(unit, commit, patient=patient, bounded=True)).value
 
     async def _perform(self, operation: Operation[T] | Read[T]) -> Done[T]:
         try:

@@ -46,6 +46,5 @@ class Words:
         with self.mailbox:
             task_status.started()
             async for _ in self.mailbox:
-                left = await store.ask(Behind())
-                while left >= limit:
-                    left -= await store.ask(EnterWords(limit))
+                while await store.ask(Behind(), patient=True) >= limit:
+                    await store.ask(EnterWords(limit), patient=True)

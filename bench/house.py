@@ -15,7 +15,7 @@ import trio
 
 from actors.clock import SystemClock
 from actors.store import StoreSettings
-from dreamwalker import prices
+from dreamwalker import garbage, prices
 from dreamwalker.cast import Given
 from dreamwalker.furnishing import Furnishing
 from dreamwalker.house import MAIN_AGENT, House
@@ -23,6 +23,7 @@ from storage import inbox
 from storage.connection import Options
 from storage.operation import Commit
 from storage.text import dumps
+from storage.words import EnterWords
 from tools.limits import Limits
 from tools.model import ModelReply, ModelRequest, ToolUse, Usage
 from tools.redact import Redactor
@@ -37,6 +38,7 @@ COMMITS_PER_RUN = 4
 _RUN_SECONDS = 30.0
 """How long one run may take before the bench gives up."""
 _LOOK_AGAIN_SECONDS = 0.001
+_ALL = 1_000_000
 
 
 class MemoryModel:
@@ -144,6 +146,10 @@ class Crowd:
                 nursery.start_soon(several, name)
         return (time.perf_counter() - began) * 1000 / len(self._names) / runs_each
 
+    async def rest(self) -> None:
+        """Have done what the house leaves for when nobody waits."""
+        await self._house.store.ask(EnterWords(_ALL))
+
     async def _run(self, name: str) -> None:
         """From handing in a message to the commit that settles its run."""
         settled, left = trio.Event(), [COMMITS_PER_RUN]
@@ -180,6 +186,7 @@ def message(house: House, agent: str) -> Commit:
 @asynccontextmanager
 async def open_runs(database_url: str) -> AsyncIterator[Runs]:
     """A house on a migrated database, with all limits as the product has them."""
+    garbage.settle()
     limits, model, redactor = Limits(), MemoryModel(), Redactor({"API TOKEN": "bench-4f1d0c6e9a7b43528d1e0f6a"})
 
     async def no_check(raw: Any) -> None:

@@ -48,7 +48,12 @@ async def at_once(postgres: Postgres, *, rounds: int, count: int = 100) -> list[
     """What each of many runs in flight together takes, against one that is alone. In each round the two take turns."""
     async with open_runs(await postgres.database()) as runs:
         crowd = await Crowd.hire(runs.house, count - 1)  # the main agent is one of the hundred that there may be
-        took = [(await crowd.one_by_one(), await crowd.at_once()) for _ in range(rounds)]
+        took = []
+        for _ in range(rounds):
+            alone = await crowd.one_by_one()
+            await crowd.rest()
+            took.append((alone, await crowd.at_once()))
+            await crowd.rest()
     alone, together = zip(*took)
     return [
         Figure(name="run_ms_alone", values=alone, unit="ms", digits=2),

@@ -189,7 +189,7 @@ class Writer:
 
     def _composed(self, commit: Commit, number: int) -> tuple[list[Any], Done[int]]:
         """The parameters of a commit that follows `number`, and what it comes to."""
-        held, replaced = storable(value for w in commit.writes for value in w.params)
+        held, replaced = storable([value for w in commit.writes for value in w.params])
         done = Done(value=number + 1, bells=commit.bells, no=number + 1, replaced=replaced)
         return [self.holder, number, float(self.options.lease_seconds), *held], done
 

@@ -6,6 +6,7 @@ One rule: this is the only file that knows asyncio, trio-asyncio or asyncpg. Abo
 import asyncio
 import collections
 import logging
+import math
 import secrets
 import weakref
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,7 @@ from . import commits, lease
 from .errors import StoreClosed, Unavailable
 from .operation import Commit, Done
 from .options import Options
+from .queue import Queue, Unit
 from .session import Lost, code_of, is_loss, named, said
 
 __all__ = ["Bridge", "Connection", "Done", "Line", "Options"]
@@ -29,10 +31,6 @@ log = logging.getLogger("dreamwalker.storage")
 
 # "prepared statement does not exist", "… already exists": each statement meets another session.
 _POOLED = ("26000", "42P05")
-
-
-TOGETHER_MAX, TOGETHER_CHARACTERS = 50, 1_000_000
-"""So many commits are one transaction at most, and so much text: others wait for it meanwhile."""
 
 
 class _Driver(asyncpg.Connection):  # type: ignore[misc]
@@ -246,21 +244,6 @@ class Line:
             return await work()
 
 
-class _Unit:
-    """One queued unit of work and the trio side that waits for it."""
-
-    def __init__(self, work: Callable[[], Awaitable[Any]], commit: Commit | None) -> None:
-        self.work, self.commit = work, commit
-        self.done = trio.Event()
-        self.value: Any = None
-        self.error: BaseException | None = None
-        self.given_up = False
-
-    def finish(self, value: Any = None, error: BaseException | None = None) -> None:
-        self.value, self.error = value, error
-        self.done.set()
-
-
 class _Soon:
     """What is to be done soon in the loop, done at once by whoever causes it: a caller, or the reading of an answer.
 
@@ -315,35 +298,40 @@ async def _each_by_itself(commits: tuple[Commit, ...]) -> None:
 class Bridge:
     """Runs coroutines of the asyncio world for callers in trio, one at a time, in the order asked.
 
-    A unit that has started is never cancelled: a caller that gives up leaves it to end by itself; one that has
-    not started is skipped. After `stop` what is queued and whatever comes is refused with StoreClosed.
+    A unit that has started is never cancelled: a caller that gives up, as a bounded one does after `wait_seconds`,
+    leaves it to end by itself; one that has not started is skipped. A patient one lets all others go first, for
+    `queue.PATIENCE_SECONDS` at most. After `stop` what is queued and whatever comes is refused with StoreClosed.
 
     Commits of one statement that wait, each about another conversation, are given to `together` first. It returns what
     they came to, or None if nothing happened: then each is done by itself. What it raises, all of them raise.
     """
 
-    def __init__(self, together: Together | None = None) -> None:
+    def __init__(self, together: Together | None = None, *, wait_seconds: float = math.inf) -> None:
         self._together = together or _each_by_itself
-        self._queue: collections.deque[_Unit] = collections.deque()
+        self._queue = Queue(wait_seconds)
+        self._timer: asyncio.TimerHandle | None = None
         self._idle: asyncio.Future[None] | None = None
         self._soon: _Soon
         self._stopping = False
 
-    async def call(self, work: Callable[[], Awaitable[T]], commit: Commit | None = None) -> T:
-        """Queue one unit and wait for it. Raises StoreClosed, or what the unit raises.
+    async def call(
+        self,
+        work: Callable[[], Awaitable[T]],
+        commit: Commit | None = None,
+        *,
+        patient: bool = False,
+        bounded: bool = False,
+    ) -> T:
+        """Queue one unit and wait for it. Raises StoreClosed, StoreBusy if `bounded`, or what the unit raises.
 
         `commit`: all that it does, if it is that.
         """
         if self._stopping:
             raise StoreClosed("the storage is closed")
-        unit = _Unit(work, commit)
-        self._queue.append(unit)
+        unit = Unit(work, commit, patient=patient)
+        self._queue.put(unit)
         self._wake()
-        try:
-            await unit.done.wait()
-        except trio.Cancelled:
-            unit.given_up = True
-            raise
+        await self._queue.wait_for(unit, bounded=bounded)
         if unit.error is not None:
             raise unit.error
         value: T = unit.value
@@ -380,32 +368,23 @@ class Bridge:
                     await self._idle
                     self._idle = None
                     continue
-                await self._perform(self._next())
+                if self._timer is None:
+                    self._look_in(self._queue.wait_seconds)
+                await self._perform(self._queue.take())
         finally:
             self._stopping = True
-            while self._queue:
-                self._queue.popleft().finish(error=StoreClosed("the storage is closed"))
+            for unit in self._queue.clear():
+                unit.finish(error=StoreClosed("the storage is closed"))
 
-    def _next(self) -> list[_Unit]:
-        """The unit whose turn it is, and with it those behind it that may go together. Who has given up is left out.
+    def _look_in(self, seconds: float) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._look) if seconds < math.inf else None
 
-        Two commits about one conversation don't: what the second writes over the first, its asker knows from that.
-        """
-        first = self._queue.popleft()
-        if first.commit is None or first.commit.conversation == 0:
-            return [] if first.given_up else [first]
-        statement, about, room = first.commit.statement, {first.commit.conversation}, TOGETHER_CHARACTERS
-        units, others = [first], list[_Unit]()
-        while self._queue and len(units) < TOGETHER_MAX:
-            commit = self._queue[0].commit
-            if commit is None or commit.conversation in {0, *about} or (room := room - commit.characters) < 0:
-                break
-            about.add(commit.conversation)
-            (units if commit.statement == statement else others).append(self._queue.popleft())
-        self._queue.extendleft(reversed(others))
-        return [unit for unit in units if not unit.given_up]
+    def _look(self) -> None:
+        self._timer, left = None, self._queue.tell_late()
+        if left is not None:
+            self._look_in(left)
 
-    async def _perform(self, units: list[_Unit]) -> None:
+    async def _perform(self, units: list[Unit]) -> None:
         commits = tuple(unit.commit for unit in units if unit.commit is not None)
         if len(commits) > 1:
             try:

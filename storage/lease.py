@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from . import sql
+from .operation import Statement
 
 # Run out, given up, ours already, of an older or the same deploy. A process that held it before, as $4, and may have
 # lost it since, waits its turn: it takes what has run out or was given up, and what is still its own.
@@ -65,7 +66,7 @@ _NUMBER = "(SELECT commit_no FROM fence)"
 
 
 @lru_cache(maxsize=512)
-def compose(parts: tuple[tuple[str, int | None, str, str], ...], bound_seconds: float | None = None) -> tuple[str, int]:
+def compose(parts: Statement, bound_seconds: float | None = None) -> tuple[str, int]:
     """One statement of several writes behind one fence, and how many parameters it takes (three are the fence's).
 
     `bound_seconds`: the server ends the statement's transaction after so long, wherever it is (from Postgres 17 on).

@@ -90,6 +90,10 @@ class Write:
             raise ValueError(f"a write must carry its commit's number: {self.sql!r}")
 
 
+Statement = tuple[tuple[str, int | None, str, str], ...]
+"""What is the same in commits that differ by their values: each write's SQL, expectation, code and words."""
+
+
 @attrs.frozen
 class Commit(Operation[int]):
     """Several writes as one fenced statement; returns the number of the commit.
@@ -103,14 +107,14 @@ class Commit(Operation[int]):
     conversation: int = 0
 
     @property
-    def statement(self) -> tuple[tuple[str, int | None, str, str], ...]:
-        """What of it is the same in commits that are one statement with other values."""
-        return tuple((write.sql, write.expect, write.code, write.what) for write in self.writes)
+    def statement(self) -> Statement:
+        """What it is, but for its values."""
+        return tuple([(write.sql, write.expect, write.code, write.what) for write in self.writes])
 
     @property
     def characters(self) -> int:
         """How much text it writes."""
-        return sum(len(value) for write in self.writes for value in write.params if isinstance(value, str))
+        return sum([len(value) for write in self.writes for value in write.params if isinstance(value, str)])
 
 
 @attrs.frozen

@@ -19,6 +19,11 @@ class Mended(str):
     replaced: int
 
 
+def _holds(text: str) -> bool:
+    """Whether Postgres can hold it as it is."""
+    return "\0" not in text if text.isascii() else _UNSTORABLE.search(text) is None
+
+
 def clean(text: str) -> str:
     """The same text with every character that can't be stored replaced by U+FFFD."""
     return _UNSTORABLE.sub("\ufffd", text)
@@ -41,7 +46,7 @@ def clean_json(value: Any) -> tuple[Any, int]:
 def dumps(value: Any) -> str:
     """JSON text of one value: compact, keys in the order they came, everything storable."""
     made = _COMPACT.encode(value)
-    if _UNSTORABLE.search(made) or "\\u0000" in made:
+    if not _holds(made) or "\\u0000" in made:
         cleaned, replaced = clean_json(value)
         made = Mended(_COMPACT.encode(cleaned))
         made.replaced = replaced
@@ -59,7 +64,7 @@ def storable(values: Iterable[Any]) -> tuple[list[Any], int]:
     for at, value in enumerate(held):
         kind = type(value)
         if kind is str:
-            if _UNSTORABLE.search(value):
+            if not _holds(value):
                 held[at], count = _UNSTORABLE.subn("\ufffd", value)
                 replaced += count
         elif kind is Mended:

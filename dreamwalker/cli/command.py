@@ -4,7 +4,6 @@ One rule: a noun's module is imported when its noun is asked for.
 """
 
 import errno
-import gc
 import os
 import sys
 from importlib import import_module
@@ -16,6 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import __version__
+from ..garbage import importing
 from .options import no_such
 from .problems import EXIT_CODES, STOPPED, Misconfigured, Problem
 
@@ -67,13 +67,9 @@ class _Root(click.Group):
             if ctx.resilient_parsing:
                 return None
             raise no_such(ctx, cmd_name, NOUNS)
-        gc.disable()  # what is imported stays: looking for garbage in it is a seventh of the start of `serve`
-        try:
-            attribute = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        attribute = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        with importing():
             command: click.Command = getattr(import_module(f".{NOUNS[cmd_name][0]}", __package__), attribute)
-        finally:
-            gc.freeze()
-            gc.enable()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -10,9 +10,10 @@ import trio.testing
 import trio_asyncio
 
 from storage import lease
-from storage.connection import TOGETHER_CHARACTERS, Bridge
+from storage.connection import Bridge
 from storage.errors import LeaseLost, NotAsExpected
 from storage.operation import Bell, Commit, Done, Together, Write
+from storage.queue import TOGETHER_CHARACTERS
 from tests.proxy import CUT_AFTER, CUT_BEFORE, FREEZE, LATE, Action, Fail, open_proxy
 from tests.storage.harness import ADD, Rows, Script, add, house, outside, rows
 from tests.wires import dial
