@@ -6,7 +6,6 @@ The SDK builds, signs and sends the request and reads HTTP errors; the events of
 answer is kept as it streamed: a tool use whose JSON broke off needs a fate, and the SDK's own parser has none.
 """
 
-import functools
 import importlib
 import logging
 import ssl
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import trio
 
+from dreamwalker.certificates import authorities
 from dreamwalker.claude_answer import Answer, Events
 from dreamwalker.claude_errors import from_sdk, no_credentials, unsendable
 from dreamwalker.claude_request import body_of
@@ -287,14 +287,9 @@ def _import_sdk() -> Any:
     return importlib.import_module("anthropic")
 
 
-@functools.cache
 def _trusted(extra_ca_file: Path | None) -> ssl.SSLContext:
-    """The usual authorities and those in the file. Made once: it takes longer than all the rest of a client."""
-    context: ssl.SSLContext = importlib.import_module("httpx2").create_ssl_context(trust_env=False)
-    if extra_ca_file is not None:
-        try:
-            context.load_verify_locations(cafile=extra_ca_file)
-        except (OSError, ssl.SSLError):
-            words = f"The file of extra certificates, {extra_ca_file}, cannot be read."
-            raise ModelError("unreachable", words) from None
-    return context
+    try:
+        return authorities(extra_ca_file)
+    except (OSError, ssl.SSLError):
+        words = f"The file of extra certificates, {extra_ca_file}, cannot be read."
+        raise ModelError("unreachable", words) from None

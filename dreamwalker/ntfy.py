@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import trio
 
+from dreamwalker.certificates import authorities
 from storage.text import clean
 from tools.phone import Notification, NotNow, Outcome, Refused, Shown
 
@@ -131,6 +132,7 @@ class Ntfy:
         return httpx2.AsyncClient(
             timeout=httpx2.Timeout(self._seconds, connect=min(CONNECT_SECONDS, self._seconds)),
             follow_redirects=False,
+            verify=authorities(),
             trust_env=False,
         )
 

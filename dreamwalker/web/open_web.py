@@ -3,12 +3,11 @@
 One rule: one deadline for everything, and nothing that takes long to import is imported before somebody fetches.
 """
 
-import functools
-import importlib
 import ssl
 
 import trio
 
+from dreamwalker.certificates import authorities
 from tools.egress import Egress
 from tools.fetch_url import FetchFailed, Page
 from tools.limits import Limits
@@ -56,11 +55,4 @@ class OpenWeb:
 
 
 async def _trusted() -> ssl.SSLContext:
-    return await trio.to_thread.run_sync(_authorities)
-
-
-@functools.cache
-def _authorities() -> ssl.SSLContext:
-    """The usual certificate authorities, whatever the environment says. Made once: it takes a moment."""
-    made: ssl.SSLContext = importlib.import_module("httpx2").create_ssl_context(trust_env=False)
-    return made
+    return await trio.to_thread.run_sync(authorities)

@@ -13,9 +13,9 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import attrs
 import msgspec
@@ -26,6 +26,8 @@ from tests.simulate.injections import INJECTIONS
 
 ROOT = Path(__file__).parent.parent.parent
 SHOWN_VIOLATIONS = 12
+SPAN = 4
+"""So many schedules are handed to a worker at a time: some take ten times as long as others."""
 
 
 @attrs.define(kw_only=True)
@@ -63,21 +65,35 @@ class Tally:
 
 
 class Worker:
-    """A process that plays schedules, and the thread that reads what it says."""
+    """A process that plays schedules, and the thread that tells it which, and reads what it says."""
 
-    def __init__(self, tally: Tally, lock: threading.Lock, arguments: Sequence[str]) -> None:
-        self._tally, self._lock = tally, lock
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.simulate.worker", *arguments], stdout=subprocess.PIPE, cwd=ROOT
-        )
-        self._thread = threading.Thread(target=self._read)
+    def __init__(self, tally: Tally, lock: threading.Lock, spans: Iterator[range], arguments: Sequence[str]) -> None:
+        self._tally, self._lock, self._spans, self._left = tally, lock, spans, 0
+        command = [sys.executable, "-m", "tests.simulate.worker", *arguments]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+        self._thread = threading.Thread(target=self._attend)
         self._thread.start()
 
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+    def _attend(self) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with self._process.stdin as told:
             with self._lock:
-                self._tally.take(line)
+                self._tell_next(told)
+            for line in self._process.stdout:
+                with self._lock:
+                    self._tally.take(line)
+                    self._left -= 1
+                    if self._left == 0:
+                        self._tell_next(told)
+
+    def _tell_next(self, told: IO[bytes]) -> None:
+        span = next(self._spans, range(0))
+        self._left = len(span)
+        if span:
+            told.write(b"%d %d\n" % (span.start, span.stop))
+            told.flush()
+        else:
+            told.close()
 
     def join(self) -> None:
         """Wait for its end."""
@@ -90,11 +106,10 @@ def simulate(schedules: int, processes: int, seed: int, jobs: int) -> Tally:
     tally, lock = Tally(), threading.Lock()
     with open_databases() as databases:
         for count, more in ((schedules, ()), (processes, ("--real",))):
-            workers = []
-            for at in range(min(jobs, count)):  # neighbouring seeds each: kinds come by turns, some are slow
-                first, end = (seed + count * k // min(jobs, count) for k in (at, at + 1))
-                span = ("--first", str(first), "--end", str(end))
-                workers.append(Worker(tally, lock, ("--database", databases.make(), *span, *more)))
+            spans = (range(at, min(at + SPAN, seed + count)) for at in range(seed, seed + count, SPAN))
+            workers = [
+                Worker(tally, lock, spans, ("--database", databases.make(), *more)) for _ in range(min(jobs, count))
+            ]
             for worker in workers:
                 worker.join()
     return tally

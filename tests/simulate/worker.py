@@ -1,4 +1,4 @@
-"""One worker: plays schedules one after the other on a database of its own, and prints a line of JSON for each.
+"""One worker: plays the schedules that it is told on a database of its own, and prints a line of JSON for each.
 
 One rule: whatever befalls the worker itself is its end, and whoever counts its lines will miss some.
 """
@@ -7,6 +7,7 @@ import argparse
 import gc
 import json
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack
 from functools import partial
 
@@ -36,7 +37,14 @@ def line_of(verdict: Verdict, *, real: bool) -> str:
     )
 
 
-async def work(database_url: str, seeds: range, *, real: bool, strike: Blow | None, until_found: bool) -> None:
+def spans() -> Iterator[int]:
+    """The seeds that we are told: lines of a first one and an end, each when we are done with the one before."""
+    for line in sys.stdin:
+        first, end = line.split()
+        yield from range(int(first), int(end))
+
+
+async def work(database_url: str, seeds: Iterable[int], *, real: bool, strike: Blow | None, until_found: bool) -> None:
     """Play these schedules, or up to the first that shows something wrong."""
     async with AsyncExitStack() as stack:
         new_life = partial(Process, await stack.enter_async_context(open_nest())) if real else Life
@@ -54,17 +62,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", required=True)
     parser.add_argument("--real", action="store_true")
-    parser.add_argument("--first", type=int, required=True)
-    parser.add_argument("--end", type=int, required=True)
     parser.add_argument("--strike", help="an injection by name, which alone befalls every schedule")
     parser.add_argument("--at", help="the operation that it strikes")
     parser.add_argument("--until-found", action="store_true")
     given = parser.parse_args()
+    gc.freeze()
     gc.set_threshold(50_000, 20, 50)  # a tenth of the time went into looking for garbage
     strike = None if given.strike is None else Blow(name=given.strike, at=given.at, nth=1)
-    seeds = range(given.first, given.end)
     trio.run(
-        partial(work, given.database, seeds, real=given.real, strike=strike, until_found=given.until_found),
+        partial(work, given.database, spans(), real=given.real, strike=strike, until_found=given.until_found),
         strict_exception_groups=True,
     )
 

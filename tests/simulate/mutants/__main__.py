@@ -75,11 +75,12 @@ def copy_of_the_product() -> Iterator[Path]:
 
 def found(mutant: Mutant, folder: Path, database_url: str, schedules: int) -> tuple[str | None, int]:
     """What up to so many of its schedules find wrong in a copy, in a few words; and how many were played."""
-    command = ["--database", database_url, "--first", "0", "--end", str(schedules), "--until-found", *mutant.strike]
+    command = ["--database", database_url, "--until-found", *mutant.strike]
     try:
         done = subprocess.run(
             [sys.executable, "-m", "tests.simulate.worker", *command],
             cwd=folder,
+            input=f"0 {schedules}\n",
             capture_output=True,
             text=True,
             timeout=CATCH_SECONDS,
