@@ -105,10 +105,16 @@ async def test_a_sign_in_that_has_run_out_is_renewed_without_the_owner_noticing(
         async with window(chromium, w, url=address, token=None) as win:
             await _sign_in(win)
             await win.see("Hello.")
+            await win.do(lambda page: page.clock.install())
+            await win.do(lambda page: page.context.set_offline(True))  # so that it is told when it is an hour later
             async with httpx2.AsyncClient() as client:
                 await client.post(f"{address}/test/expire")
-            await win.do(lambda page: page.clock.install())
             await win.do(lambda page: page.clock.set_system_time(time.time() + 3_700))
+            await win.do(lambda page: page.context.set_offline(False))
+            before = len(_streams(win))
+            with trio.fail_after(PATIENCE_SECONDS):
+                while len(_streams(win)) < before + 2:  # the stream is the first to find out
+                    await win.do(lambda page: page.evaluate("new Promise((it) => setTimeout(it, 20))"))
             await win.send("Are you there?")
             await win.see("Still here.")
 

@@ -29,8 +29,9 @@ function away() {
   return new Problem("dreamwalker can’t be reached just now.");
 }
 
-/** Ask, and return the response as it is. @throws {Problem} */
-export async function request(method, path, body, { signal } = {}) {
+/** Ask, and return the response as it is; once more, if only the sign-in had run out. @throws {Problem} */
+export async function request(method, path, body, { signal, again = false } = {}) {
+  const asked = Date.now();
   let response;
   try {
     response = await fetch(`/api${path}`, {
@@ -51,7 +52,7 @@ export async function request(method, path, body, { signal } = {}) {
     touched();
   }
   if (response.ok) return response;
-  if (response.status === 401) refused(response);
+  if (response.status === 401 && (await refused(response, asked)) && !again) return request(method, path, body, { signal, again: true });
   if (response.status === 403) notTheOwner(said?.message ?? "This site does not know you.");
   throw new Problem(said?.message ?? `dreamwalker answered ${response.status}.`, {
     status: response.status,

@@ -1,5 +1,5 @@
 // Made by stamp.py; `make app` makes it anew.
-export const VERSION = "36f1b04efd7a4ea5";
+export const VERSION = "f22d0e09eac01a8e";
 export const FILES = [
   "/",
   "/app/agents.js",

@@ -20,11 +20,17 @@ export function credentials() {
 /** Whether there is something to be known by; whether it is right, the server tells. */
 export const hasCredentials = () => token !== null || signedIn();
 
-/** The server does not know us. */
-export async function refused(response) {
+/**
+ * The server does not know us.
+ * @param {number} asked when it was asked
+ * @returns {Promise<boolean>} whether it knows us now
+ */
+export async function refused(response, asked) {
   const scheme = response.headers.get("WWW-Authenticate") ?? "";
   if (!scheme.startsWith("Identity")) session.set({ state: "token", wrong: token !== null });
-  else if (!(await renewed())) session.set({ state: "identity" });
+  else if (await renewed(asked)) return true;
+  else session.set({ state: "identity" });
+  return false;
 }
 
 /** Somebody signed in whom the site does not know as its owner. */
@@ -37,8 +43,9 @@ const signedIn = () => /(?:^|; )nf_(?:jwt|refresh)=/.test(document.cookie);
 let renewing = null;
 let renewedAt = 0;
 
-/** Whether a sign-in that has run out, as each does within an hour, could be renewed. */
-function renewed() {
+/** Whether a sign-in that has run out, as each does within an hour, could be renewed, or was since that was asked. */
+function renewed(asked) {
+  if (asked < renewedAt) return true;
   if (!signedIn() || Date.now() - renewedAt < 10_000) return false;
   renewing ??= identity()
     .then((it) => it.refreshSession())
