@@ -259,12 +259,16 @@ class Stage:
                     return answer
                 await trio.sleep(0.005)
                 tries += 1
-                there = [life for life in self.lives if not life.dead and life.url] or [self.current]
-                life = self.current if tries % 3 else there[tries // 3 % len(there)]
+                life = self.somebody(tries)
                 if tries % PATIENT_TRIES == 0:
                     await self.bury()
         await trio.sleep_forever()  # nobody waits for it any more
         raise AssertionError
+
+    def somebody(self, tries: int) -> Life:
+        """Whom a client asks that was sent away so often: the published instance, now and then one of the others."""
+        there = [life for life in self.lives if not life.dead and life.url] or [self.current]
+        return self.current if tries % 3 or not tries else there[tries // 3 % len(there)]
 
     async def bury(self) -> None:
         """Let the lease of one that died run out: its time passes for whoever waits for it."""

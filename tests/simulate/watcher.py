@@ -30,7 +30,7 @@ class Watcher:
 
     def __init__(self, stage: "Stage") -> None:
         self._stage = stage
-        self._no = 0
+        self._no = self._tries = 0
         self._shown: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = {kind: {} for kind in KEYS}
         self._flight: tuple[int, int] = (0, 0)
         self._moved = trio.Event()
@@ -38,6 +38,7 @@ class Watcher:
     async def watch(self) -> None:
         """Watch for ever."""
         while True:
+            self._tries += 1
             try:
                 await self._connect()
             except (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, AssertionError):
@@ -48,12 +49,12 @@ class Watcher:
             await trio.sleep(0.01)
 
     async def _connect(self) -> None:
-        url = self._stage.current.url
+        url = self._stage.somebody(self._tries - 1).url
         async with await trio.open_tcp_stream("127.0.0.1", int(url.rpartition(":")[2])) as wire:
             events = Events(wire)
             target = f"/api/agents/dreamwalker/stream?from={self._no}"
             await events.open(target, {"Authorization": f"Bearer {TOKEN}"})
-            self._flight = (0, 0)
+            self._flight, self._tries = (0, 0), 0
             while (event := await events.next()) is not None:
                 if event.name == "change":
                     self._change(event.data)
