@@ -28,7 +28,7 @@ test-rest: lint types layers .venv/browser tests/netlify/node_modules
 	$(MAKE) workers ROUNDS=6
 	$(MAKE) idle SECONDS=30 EVERY=3
 	$(MAKE) hammer SECONDS=10
-	$(MAKE) simulate SCHEDULES=24 PROCESSES=2 SEED=50000
+	$(MAKE) simulate SCHEDULES=300 PROCESSES=10
 	$(MAKE) gate
 	$(MAKE) puppet SOME=24
 	$(MAKE) netlify
