@@ -24,6 +24,7 @@ from actors.clock import Clock
 from dreamwalker.config import Config, read
 from dreamwalker.server import serve
 from dreamwalker.system import System, start
+from tests.documented import as_documented
 from tests.messages_api import MessagesApi, serve_messages_api
 from tests.messages_api.replies import Reply, Rule
 from tools.contract import Tool
@@ -217,7 +218,9 @@ async def world(
                 closed = trio.Event()
                 (url,) = await nursery.start(_serve, system, closed)
                 headers = {"Authorization": f"Bearer {TOKEN}"}
-                async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=PATIENCE_SECONDS) as client:
+                async with httpx2.AsyncClient(
+                    base_url=url, headers=headers, timeout=PATIENCE_SECONDS, event_hooks={"response": [as_documented]}
+                ) as client:
                     yield World(url=url, token=TOKEN, client=client, api=api, system=system, closed=closed)
                 system.stopping.set()
 

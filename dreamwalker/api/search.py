@@ -129,5 +129,6 @@ ENDPOINTS = (
         handle=find,
         query=SearchQuery,
         answer=Found,
+        refusals=(404,),
     ),
 )

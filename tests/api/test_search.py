@@ -41,6 +41,13 @@ async def test_no_hit_is_lost_between_two_pages(database_url: str) -> None:
         assert len(page["entries"]) == 5 and page["more"] is False
 
 
+async def test_an_agent_that_is_not_there_has_nothing_to_be_searched(database_url: str) -> None:
+    async with world(database_url) as w:
+        for name in ("nobody", ""):
+            refused = await w.get("/api/search", query="tea", agent=name, status=404)
+            assert refused["error"]["message"] == "There is no agent of that name."
+
+
 async def test_the_agent_finds_what_was_said_before_a_fresh_start(database_url: str) -> None:
     search = answer(use("search_history", {"query": "tulip"}))
     async with world(database_url, say("I see."), search, say("Tulips.")) as w:
