@@ -242,7 +242,7 @@ def _attempts(story: Story) -> Iterator[str]:
     got_on |= summed_up
     decided = {w["commit_no"] for w in writes if w["tab"] == "questions" and w["fact"]["state"] != "open"}
     last: dict[int, tuple[str, dict[str, Any]]] = {}
-    for write, begun in _with_begun(story):
+    for write, begun in _with_begun(story, holders):
         if write["tab"] != "runs":
             continue
         run, holder = write["fact"], holders.get(write["commit_no"], "")
@@ -255,7 +255,7 @@ def _attempts(story: Story) -> Iterator[str]:
             yield f"{name} was taken up {run['attempt']} times"
         if run["closed_at"] is not None:
             continue
-        waited_for = set(begun[run["id"]].values())
+        waited_for = {tool for tool, by in begun[run["id"]].values() if by != holder}  # what was found begun
         only_waits = bool(waited_for) and waited_for <= {"delegate", "message_agent"}
         if other != holder and before["state"] == "open" and not only_waits:
             if run["attempt"] != before["attempt"] + 1 or run["turn"] != before["turn"]:
@@ -278,16 +278,18 @@ def _attempts(story: Story) -> Iterator[str]:
             yield f"{name} got its answer and still counts {run['retries']} tries"
 
 
-def _with_begun(story: Story) -> Iterator[tuple[Row, Mapping[int, Mapping[tuple[int, int], str]]]]:
-    """Every write, with the tools of the calls of each run that had begun and had no result before its commit."""
-    begun: defaultdict[int, dict[tuple[int, int], str]] = defaultdict(dict)
-    for _, commit in itertools.groupby(story.writes, key=lambda write: write["commit_no"]):
+def _with_begun(
+    story: Story, holders: Mapping[int, str]
+) -> Iterator[tuple[Row, Mapping[int, Mapping[tuple[int, int], tuple[str, str]]]]]:
+    """Every write, with the calls of each run that had begun and had no result before its commit: tool and beginner."""
+    begun: defaultdict[int, dict[tuple[int, int], tuple[str, str]]] = defaultdict(dict)
+    for no, commit in itertools.groupby(story.writes, key=lambda write: write["commit_no"]):
         writes = list(commit)
         yield from ((write, begun) for write in writes)
         for fact in (write["fact"] for write in writes if write["tab"] == "calls"):
             which = fact["turn"], fact["position"]
             if fact["state"] == "begun":
-                begun[fact["run"]][which] = fact["tool"]
+                begun[fact["run"]].setdefault(which, (fact["tool"], holders.get(no, "")))
             else:
                 begun[fact["run"]].pop(which, None)
 
