@@ -18,11 +18,12 @@ Json = dict[str, Any]
 _REF = "#/components/schemas/{name}"
 
 REFUSALS = {
-    400: "The body is not JSON in UTF-8, or an object has a key twice.",
+    400: "The body is not JSON in UTF-8, or an object has a key twice; or it did not come by the platform's own way.",
     401: "The token is missing or wrong.",
     404: "There is no such thing.",
     408: "The body came too slowly.",
     409: "It does not go with what stands.",
+    410: "On a platform: the site shows another deploy than this one.",
     413: "The body is too large.",
     415: "The body is encoded.",
     421: "The server does not answer to that host name.",
@@ -75,13 +76,13 @@ def _operation(endpoint: AnyEndpoint) -> Json:
 
 def refusals(endpoint: AnyEndpoint) -> list[int]:
     """Every status with which an endpoint may refuse."""
-    statuses = {421, 422, 500, *endpoint.refusals}
+    statuses = {400, 410, 421, 422, 500, *endpoint.refusals}
     if not endpoint.public:
         statuses |= {401, 503}
     if endpoint.path is not Nothing:
         statuses.add(404)
     if endpoint.body is not Nothing:
-        statuses |= {400, 408, 413, 415}
+        statuses |= {408, 413, 415}
     return sorted(statuses)
 
 
