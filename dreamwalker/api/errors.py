@@ -46,7 +46,7 @@ CODES = {
 
 MEANINGS = {
     "ahead": "The stream is asked for from a commit that does not exist.",
-    "bad_request": "The body is not JSON in UTF-8, or an object has a key twice; or it did not come by the platform's way.",
+    "bad_request": "The body is not JSON in UTF-8, or an object has a key twice; or it went round the platform.",
     "behind": "More has changed than the client wants to hear one by one: read a page, and join from its number.",
     "changed": "What it was about has changed meanwhile: look at it again.",
     "conflict": "Something else was sent under this request id, or has this name.",

@@ -18,7 +18,7 @@ Json = dict[str, Any]
 _REF = "#/components/schemas/{name}"
 
 REFUSALS = {
-    400: "The body is not JSON in UTF-8, or an object has a key twice; or it did not come by the platform's own way.",
+    400: "The body is not JSON in UTF-8, or an object has a key twice; or it went round the platform.",
     401: "The token is missing or wrong.",
     404: "There is no such thing.",
     408: "The body came too slowly.",
