@@ -229,7 +229,7 @@ class Proxy:
                     call()
                     return True
                 try:
-                    await self._carry_out(fate, request, server, client)
+                    await self._carry_out(fate, request, server, client, heeded=call is not _nothing)
                 finally:
                     call()
         return False
@@ -242,7 +242,10 @@ class Proxy:
             action = action.then
         return (action.fate, action.call) if isinstance(action, Then) else (action, _nothing)
 
-    async def _carry_out(self, fate: "Fate | Fail", request: Request, server: Server, client: Client) -> None:
+    async def _carry_out(
+        self, fate: "Fate | Fail", request: Request, server: Server, client: Client, *, heeded: bool
+    ) -> None:
+        """Do it. What is passed is waited for only if its answer is `heeded`: the client will wait for it anyway."""
         match fate:
             case Fail(code, message):
                 await client.refuse(code, message, server.status)
@@ -257,9 +260,12 @@ class Proxy:
                 if request.kinds == "X":
                     await server.send(request.data)
                     raise Gone
+                self.round_trips += 1
+                if fate is Fate.PASS and not heeded:
+                    await server.send(request.data)
+                    return
                 server.swallows = fate is Fate.CUT_AFTER
                 await server.ask(request.data, request.kinds)
-                self.round_trips += 1
                 if fate is Fate.CUT_AFTER:
                     raise Gone
 

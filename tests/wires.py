@@ -63,40 +63,45 @@ class Client(Wire):
         self._buffer = bytearray()
         self._statements: dict[bytes, str] = {}
 
-    async def _take(self, count: int) -> bytes:
-        while len(self._buffer) < count:
-            self._buffer += await self.receive()
+    async def startup(self) -> bytes:
+        """The first packet, which has no type."""
+        return self._take(await self._end_of(0))
+
+    async def request(self) -> tuple[str, str, bytes]:
+        """Types, SQL and bytes of the messages up to one that the client waits for an answer to."""
+        kinds, sql, end = "", "", 0
+        while not kinds or kinds[-1] not in "QSHX":
+            start, end = end, await self._end_of(end + 1)
+            kind = chr(self._buffer[start])
+            if kind in "QPB":
+                sql = self._sql(kind, start + 5, end) or sql
+            kinds += kind
+        return kinds, sql, self._take(end)
+
+    async def _end_of(self, start: int) -> int:
+        """Where what begins with its length at `start` ends. It is in the buffer then."""
+        buffer, end = self._buffer, start + 4
+        while len(buffer) < end or len(buffer) < (end := start + int.from_bytes(buffer[start : start + 4], "big")):
+            buffer += await self.receive()
+        return end
+
+    def _take(self, count: int) -> bytes:
         taken = bytes(self._buffer[:count])
         del self._buffer[:count]
         return taken
 
-    async def startup(self) -> bytes:
-        """The first packet, which has no type."""
-        head = await self._take(4)
-        return head + await self._take(int.from_bytes(head, "big") - 4)
+    def _sql(self, kind: str, start: int, end: int) -> str:
+        """The statement of a message whose body stands there in the buffer, of a kind that has or names one."""
+        name, text = self._string(start), ""
+        if kind == "Q":
+            return name.decode()
+        if kind == "B":
+            return self._statements.get(self._string(start + len(name) + 1), "")
+        self._statements[name] = text = self._string(start + len(name) + 1).decode()
+        return text
 
-    async def request(self) -> tuple[str, str, bytes]:
-        """Types, SQL and bytes of the messages up to one that the client waits for an answer to."""
-        kinds, sql, data = "", "", b""
-        while not kinds or kinds[-1] not in "QSHX":
-            head = await self._take(5)
-            body = await self._take(int.from_bytes(head[1:], "big") - 4)
-            kinds, data = kinds + chr(head[0]), data + head + body
-            sql = self._sql(head[:1], body) or sql
-        return kinds, sql, data
-
-    def _sql(self, kind: bytes, body: bytes) -> str:
-        match kind:
-            case b"Q":
-                return body.rstrip(b"\0").decode()
-            case b"P":
-                name, text, _ = body.split(b"\0", 2)
-                self._statements[name] = text.decode()
-                return text.decode()
-            case b"B":
-                _, name, _ = body.split(b"\0", 2)
-                return self._statements.get(name, "")
-        return ""
+    def _string(self, start: int) -> bytes:
+        return bytes(self._buffer[start : self._buffer.index(0, start)])
 
     async def refuse(self, code: str, message: str, status: bytes) -> None:
         fields = b"SERROR\0VERROR\0C" + code.encode() + b"\0M" + message.encode() + b"\0\0"
@@ -129,6 +134,7 @@ class Server(Wire):
         self._last, self._answered = last_of(kinds), trio.Event()
         await self.send(data)
         await self._answered.wait()
+        self._last = b""
 
     async def speak_to(self, client: Client, ended: trio.CancelScope) -> None:
         """Pass on all that it says, asked or not, until it hangs up."""
@@ -140,7 +146,7 @@ class Server(Wire):
                 kinds = self.scan(chunk)
                 if not self.swallows:
                     await client.send(chunk)
-                if any(kind in self._last for kind in kinds):
+                if self._last and any(kind in self._last for kind in kinds):
                     self._answered.set()
         if self._may_speak is not None:
             await self._may_speak.wait()
