@@ -7,10 +7,10 @@ not cached; another model, or thinking set otherwise, is another cache.
 """
 
 import hashlib
-import json
 from collections.abc import Iterator
 
 import attrs
+import msgspec
 
 from tests.messages_api.replies import Json
 
@@ -116,4 +116,4 @@ def _block(block: Json, before: bytes) -> tuple[bytes, bool]:
 
 def _bytes(value: Json) -> bytes:
     """JSON in the order the fields came in: a client that shuffles them is caught."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return msgspec.json.encode(value)

@@ -59,6 +59,8 @@ class MessagesApi:
         self.requests: list[Request] = []
         self.billed: list[Bill] = []
         self.limits = limits
+        self.packs = False
+        """Whether events that need not wait for a gate are sent together, instead of each by itself."""
         self.cache = PromptCache(self.clock, min_cacheable_tokens)
         self._queue: deque[Reply | Rule] = deque()
         self._rule: Rule | None = None
@@ -237,19 +239,22 @@ async def _stream(
     assert request.json is not None
     counted = _bill(api, request, reply)
     lines = [("content-type", "text/event-stream; charset=utf-8"), ("transfer-encoding", "chunked")]
-    await _send(conn, stream, h11.Response(status_code=200, headers=lines))
+    sending = _Sending(conn, stream, packs=api.packs and reply.slice_bytes is None)
+    await sending.add(h11.Response(status_code=200, headers=lines))
     sent = 0
     for event in events(reply, request.json, counted):
         if isinstance(event, Gate):
+            await sending.flush()
             await event.passed()
             continue
         if reply.broken is not None and sent == reply.broken.after:
             break
         step = reply.slice_bytes or len(event)
         for i in range(0, len(event), step):
-            await _send(conn, stream, h11.Data(data=event[i : i + step]))
+            await sending.add(h11.Data(data=event[i : i + step]))
         sent += 1
     if reply.broken is not None:
+        await sending.flush()
         match reply.broken.manner:
             case "stall":
                 await trio.sleep_forever()
@@ -257,9 +262,27 @@ async def _stream(
                 await _end(stream, reset=reply.broken.manner == "reset")
                 return
             case "error":
-                data = error_event(reply.broken.error_type, reply.broken.message)
-                await _send(conn, stream, h11.Data(data=data))
-    await _send(conn, stream, h11.EndOfMessage())
+                await sending.add(h11.Data(data=error_event(reply.broken.error_type, reply.broken.message)))
+    await sending.add(h11.EndOfMessage())
+    await sending.flush()
+
+
+class _Sending:
+    """What is being sent of an answer: all together up to the next `flush` if it `packs`, else each by itself."""
+
+    def __init__(self, conn: h11.Connection, stream: trio.SocketStream, *, packs: bool) -> None:
+        self._conn, self._stream, self._packs = conn, stream, packs
+        self._held = b""
+
+    async def add(self, event: h11.Event) -> None:
+        self._held += self._conn.send(event) or b""
+        if not self._packs:
+            await self.flush()
+
+    async def flush(self) -> None:
+        held, self._held = self._held, b""
+        if held:
+            await self._stream.send_all(held)
 
 
 def _bill(api: MessagesApi, request: Request, reply: Answer | None = None) -> Counted:
