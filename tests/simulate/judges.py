@@ -4,10 +4,11 @@ One rule: a judge says in words what is wrong; no words, no violation.
 """
 
 import itertools
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+import msgspec
 
 from actors.window import SUM_UP
 from tests.simulate.injections import INJECTIONS
@@ -180,7 +181,8 @@ def _requests(story: Story) -> Iterator[str]:
     for asked in story.asked:
         if asked.refused is not None:
             yield f"the provider refused a request: {asked.refused}"
-    newest: dict[str, list[str]] = {}
+    numbers = {life.key: life.number for life in story.stage.lives}
+    newest: dict[str, tuple[int, list[str]]] = {}
     last: dict[tuple[str, str], list[str]] = {}
     anew = sum(message["kind"] == "fresh" for message in story.tables["messages"])
     anew += sum(entry["kind"] == "summary" for entry in story.entries)
@@ -192,7 +194,9 @@ def _requests(story: Story) -> Iterator[str]:
         if SUM_UP in shown[-1]:
             del shown[-1]
         which = "home" if asker_of(asked.json) == "home" else _task(asked.json)
-        before = newest.get(which, [])
+        by, before = newest.get(which, (0, []))
+        if numbers[asked.key] < by and (asked.key, which) not in last and before[: len(shown)] == shown:
+            continue  # it was on its way while a later life took over, and went on
         own = last.get((asked.key, which), before)  # one that was taken over from goes on where it was
         if before != shown[: len(before)] and own != shown[: len(own)]:
             anew -= 1
@@ -202,13 +206,17 @@ def _requests(story: Story) -> Iterator[str]:
                 same = next((i for i, (a, b) in enumerate(zip(before[at], now)) if a != b), len(now))
                 was, now = before[at][max(same - 40, 0) : same + 160], now[max(same - 40, 0) : same + 160]
                 yield f"a request does not go on where the one before it ended, at part {at}: {was!r} became {now!r}"
-        newest[which] = last[asked.key, which] = shown
+        newest[which], last[asked.key, which] = (numbers[asked.key], shown), shown
 
 
 def _task(request: dict[str, Any]) -> str:
     """What tells the request of one job's run, worker or answer from another's: all that it was given to begin."""
     begins = itertools.takewhile(lambda message: message["role"] == "user", request["messages"])
-    return json.dumps([[block["text"] for block in message["content"]] for message in begins])
+    return _text([[block["text"] for block in message["content"]] for message in begins])
+
+
+def _text(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _bare(request: dict[str, Any]) -> Iterator[str]:
@@ -219,10 +227,10 @@ def _bare(request: dict[str, Any]) -> Iterator[str]:
             return {name: bare(part) for name, part in value.items() if name != "cache_control"}
         return [bare(part) for part in value] if isinstance(value, list) else value
 
-    yield json.dumps(bare(request.get("tools")))
-    yield json.dumps(bare(request["system"]))
+    yield _text(bare(request.get("tools")))
+    yield _text(bare(request["system"]))
     for message in request["messages"]:
-        yield json.dumps(bare(message))
+        yield _text(bare(message))
 
 
 # -- how often a run was taken up
