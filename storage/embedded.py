@@ -55,7 +55,7 @@ _OPTIONS = (
     "log_checkpoints=off",
     "log_min_messages=log",
 )
-_FAST_OPTIONS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "autovacuum=off")
+_FAST_OPTIONS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "autovacuum=off", "max_connections=100")
 
 # Postgres replaces the shell, so that the process we started is Postgres. The watcher reads the pipe, which comes as
 # descriptor 1 because a background command loses descriptor 0. It is put beside Postgres, not under it, since Postgres

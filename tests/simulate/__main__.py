@@ -13,7 +13,8 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,8 +27,6 @@ from tests.simulate.injections import INJECTIONS
 
 ROOT = Path(__file__).parent.parent.parent
 SHOWN_VIOLATIONS = 12
-SPAN = 4
-"""So many schedules are handed to a worker at a time: some take ten times as long as others."""
 
 
 @attrs.define(kw_only=True)
@@ -65,35 +64,35 @@ class Tally:
 
 
 class Worker:
-    """A process that plays schedules, and the thread that tells it which, and reads what it says."""
+    """A process that plays schedules, and the thread that tells it which, one by one, and reads what it says."""
 
-    def __init__(self, tally: Tally, lock: threading.Lock, spans: Iterator[range], arguments: Sequence[str]) -> None:
-        self._tally, self._lock, self._spans, self._left = tally, lock, spans, 0
-        command = [sys.executable, "-m", "tests.simulate.worker", *arguments]
+    def __init__(self, tally: Tally, lock: threading.Lock, orders: Iterator[str], database_url: str) -> None:
+        self._tally, self._lock, self._orders = tally, lock, orders
+        self._order: str | None = None
+        command = [sys.executable, "-m", "tests.simulate.worker", "--database", database_url]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
         self._thread = threading.Thread(target=self._attend)
         self._thread.start()
 
     def _attend(self) -> None:
         assert self._process.stdin is not None and self._process.stdout is not None
-        with self._process.stdin as told:
-            with self._lock:
-                self._tell_next(told)
+        with suppress(BrokenPipeError), self._process.stdin as told:
+            self._tell_next(told)
             for line in self._process.stdout:
                 with self._lock:
                     self._tally.take(line)
-                    self._left -= 1
-                    if self._left == 0:
-                        self._tell_next(told)
+                self._tell_next(told)
+        if self._order is not None:
+            print(f"a worker ended in the middle of: {self._order}", flush=True)
 
     def _tell_next(self, told: IO[bytes]) -> None:
-        span = next(self._spans, range(0))
-        self._left = len(span)
-        if span:
-            told.write(b"%d %d\n" % (span.start, span.stop))
-            told.flush()
-        else:
+        with self._lock:
+            self._order = next(self._orders, None)
+        if self._order is None:
             told.close()
+        else:
+            told.write(f"{self._order}\n".encode())
+            told.flush()
 
     def join(self) -> None:
         """Wait for its end."""
@@ -102,16 +101,13 @@ class Worker:
 
 
 def simulate(schedules: int, processes: int, seed: int, jobs: int) -> Tally:
-    """Play them all."""
+    """Play them all: first those that take longer."""
     tally, lock = Tally(), threading.Lock()
+    orders = (f"{kind} {seed + n}" for kind, count in (("real", processes), ("fast", schedules)) for n in range(count))
     with open_databases() as databases:
-        for count, more in ((schedules, ()), (processes, ("--real",))):
-            spans = (range(at, min(at + SPAN, seed + count)) for at in range(seed, seed + count, SPAN))
-            workers = [
-                Worker(tally, lock, spans, ("--database", databases.make(), *more)) for _ in range(min(jobs, count))
-            ]
-            for worker in workers:
-                worker.join()
+        urls = [databases.make() for _ in range(min(jobs, schedules + processes))]
+        for worker in [Worker(tally, lock, orders, url) for url in urls]:
+            worker.join()
     return tally
 
 
@@ -121,7 +117,7 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=300)
     parser.add_argument("--processes", type=int, default=20)
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 1), help="most of their time they wait")
+    parser.add_argument("--jobs", type=int, default=4 * (os.cpu_count() or 1), help="most of their time they wait")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     asked = options.schedules + options.processes

@@ -24,7 +24,7 @@ from tests.simulate.features import FEATURES
 from tests.simulate.features.errands import HELD
 from tests.simulate.judges import judge
 from tests.simulate.life import LIVING, Life
-from tests.simulate.outsider import Outsider, open_outsider
+from tests.simulate.outsider import Outsider, Row, open_outsider
 from tests.simulate.plan import Schedule
 from tests.simulate.stage import Stage
 from tests.simulate.story import read_story
@@ -55,6 +55,9 @@ LIMITS = Limits(
 """The product's limits, so short that a schedule need not wait long for them, and long enough for a busy machine."""
 
 FIRST_GENERATION = "66a00000"
+
+NewLife = Callable[[Stage, int, str], Life]
+"""What makes a life on a stage, of a number and a generation."""
 
 _LEFT = f"""
 WITH RECURSIVE {HELD}
@@ -95,9 +98,8 @@ class Theatre:
     api: MessagesApi
     client: httpx2.AsyncClient
     ntfy: Ntfy
-    new_life: Callable[[Stage, int, str], Life]
 
-    def stage(self, schedule: Schedule, limits: Limits, nursery: trio.Nursery) -> Stage:
+    def stage(self, schedule: Schedule, limits: Limits, new_life: NewLife, nursery: trio.Nursery) -> Stage:
         """A stage for one schedule. The model answers for it from now on."""
         stage = Stage(
             schedule,
@@ -107,20 +109,21 @@ class Theatre:
             database_url=self.database_url,
             limits=limits,
             nursery=nursery,
-            new_life=self.new_life,
+            new_life=new_life,
             ntfy=self.ntfy,
         )
         self.api.answer_with(stage.on_answer)
+        self.api.packs = schedule.seed % 4 > 0
         return stage
 
-    async def play(self, schedule: Schedule, limits: Limits = LIMITS) -> Verdict:
+    async def play(self, schedule: Schedule, limits: Limits, new_life: NewLife) -> Verdict:
         """Run one schedule and judge it."""
         began = time.monotonic()
         await self.outsider.empty()
         self.api.forget()
         self.ntfy.forget()
         async with trio.open_nursery() as nursery:
-            stage = self.stage(schedule, attrs.evolve(limits, **schedule.limits), nursery)
+            stage = self.stage(schedule, attrs.evolve(limits, **schedule.limits), new_life, nursery)
             with Listening(stage):
                 await _course(stage)
             nursery.cancel_scope.cancel()
@@ -207,8 +210,8 @@ async def settle(stage: Stage, *, wholly: bool = False) -> None:
             quiet = 0
             continue
         quiet += 1
-        (left,) = await stage.outsider.rows(_LEFT)
-        to_come, due_at = await _to_come(stage)
+        (left,), coming = await stage.outsider.all((_LEFT,), (_COMES, stage.now()))
+        to_come, due_at = _due(coming, stage.now())
         if not left["unplaced"] and not left["moving"] and not to_come and not (wholly and due_at):
             if left["questions"] and (wholly or stage.schedule.decides_soon):
                 await Decide().perform(stage)
@@ -232,11 +235,10 @@ async def settle(stage: Stage, *, wholly: bool = False) -> None:
                 await stage.request("GET", "/api/status")
 
 
-async def _to_come(stage: Stage) -> tuple[int, datetime | None]:
+def _due(coming: list[Row], now: datetime) -> tuple[int, datetime | None]:
     """How many things must come by themselves now, and when the first is due of what must come later."""
-    now, due = stage.now(), 0
-    later: list[datetime] = []
-    for row in await stage.outsider.rows(_COMES, now):
+    due, later = 0, []
+    for row in coming:
         if row["count"] and row["at"] is not None and row["at"] > now:
             later.append(row["at"])
         else:
@@ -261,7 +263,7 @@ async def _losers_are_fenced(stage: Stage) -> None:
 
 
 @asynccontextmanager
-async def open_theatre(database_url: str, new_life: Callable[[Stage, int, str], Life] = Life) -> AsyncIterator[Theatre]:
+async def open_theatre(database_url: str) -> AsyncIterator[Theatre]:
     """A theatre on a migrated database of its own. It is audited from now on."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     importlib.import_module("anthropic.resources.messages")  # it takes seconds, and no schedule shall wait for it
@@ -269,9 +271,7 @@ async def open_theatre(database_url: str, new_life: Callable[[Stage, int, str], 
     async with serve_messages_api() as api, serve_ntfy() as ntfy, open_outsider(database_url) as outsider:
         await outsider.set_up()
         async with httpx2.AsyncClient(timeout=8, verify=context, trust_env=False) as client:
-            yield Theatre(
-                database_url=database_url, outsider=outsider, api=api, client=client, ntfy=ntfy, new_life=new_life
-            )
+            yield Theatre(database_url=database_url, outsider=outsider, api=api, client=client, ntfy=ntfy)
 
 
 class Listening(logging.Handler):

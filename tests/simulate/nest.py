@@ -1,10 +1,10 @@
 """Real processes without the wait: one that has imported all of dreamwalker forks a life whenever it is told to.
 
-A life spends most of a second on imports; what is simulated begins after them. The fork is a process like any other:
-it has its own memory, its own environment and its own files, and dies by signals.
+A life spends most of a second on imports and certificates; what is simulated begins after them. The fork is a process
+like any other: it has its own memory, its own environment and its own files, and dies by signals.
 
-One rule: the nest itself never runs anything of the product, so that each life begins as if newly started. When its
-stdin ends, it kills whatever is left of its brood.
+One rule: the nest itself never runs anything else of the product, so that each life begins as if newly started. When
+its stdin ends, it kills whatever is left of its brood.
 """
 
 import importlib
@@ -12,15 +12,15 @@ import json
 import os
 import selectors
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import attrs
 import trio
 
-ROOT = Path(__file__).parent.parent.parent
+from dreamwalker.certificates import authorities
 
 
 class Fork:
@@ -51,8 +51,8 @@ class Fork:
 class Nest:
     """The trio side of it."""
 
-    def __init__(self, process: trio.Process) -> None:
-        self._process = process
+    def __init__(self, orders: trio.lowlevel.FdStream, news: trio.lowlevel.FdStream) -> None:
+        self._orders, self._news = orders, news
         self._send, self._born = trio.open_memory_channel[Fork](1)
         self._forks: dict[int, Fork] = {}
         self._line = trio.Lock()
@@ -62,15 +62,13 @@ class Nest:
         order = {"arguments": arguments, "environ": dict(environ), "log": str(log)}
         async with self._line:
             with trio.CancelScope(shield=True):  # a fork whose order went out must be known
-                assert self._process.stdin is not None
-                await self._process.stdin.send_all(json.dumps(order).encode() + b"\n")
+                await self._orders.send_all(json.dumps(order).encode() + b"\n")
                 return await self._born.receive()
 
     async def listen(self) -> None:
         """Hear of births and deaths."""
         rest = b""
-        assert self._process.stdout is not None
-        async for chunk in self._process.stdout:
+        async for chunk in self._news:
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
                 pid, code = json.loads(line)
@@ -81,31 +79,67 @@ class Nest:
                     self._forks.pop(pid).end(code)
 
 
+@attrs.frozen
+class Hatched:
+    """A nest that nobody listens to yet: its pid, and the pipes for what it is told and what it tells."""
+
+    pid: int
+    orders: int
+    news: int
+
+
+def hatch() -> Hatched:
+    """Fork the nest off this process, which must not have run anything of the product yet, nor have threads."""
+    for name in (
+        "dreamwalker.cli.serve",
+        "dreamwalker.server",
+        "anthropic.resources.messages",
+        "anyio._backends._trio",
+    ):
+        importlib.import_module(name)
+    authorities()
+    told, orders = os.pipe()
+    news, tells = os.pipe()
+    if (pid := os.fork()) != 0:
+        os.close(told)
+        os.close(tells)
+        return Hatched(pid, orders, news)
+    code = 1
+    try:
+        for ours, number in ((told, 0), (tells, 1)):
+            os.dup2(ours, number)
+        for ours in (told, orders, news, tells):
+            os.close(ours)
+        _brood()
+        code = 0
+    finally:
+        os._exit(code)
+
+
 @asynccontextmanager
-async def open_nest() -> AsyncIterator[Nest]:
-    """A nest, gone with its brood when the block is left."""
-    async with trio.open_nursery() as nursery:
-        command = [sys.executable, "-m", "tests.simulate.nest"]
-        process = await trio.lowlevel.open_process(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
-        nest = Nest(process)
+async def open_nest(hatched: Hatched) -> AsyncIterator[Nest]:
+    """Listen to the nest. It is gone with its brood when the block is left."""
+    async with (
+        trio.lowlevel.FdStream(hatched.orders) as orders,
+        trio.lowlevel.FdStream(hatched.news) as news,
+        trio.open_nursery() as nursery,
+    ):
+        nest = Nest(orders, news)
         nursery.start_soon(nest.listen)
         try:
             yield nest
         finally:
             with trio.CancelScope(shield=True):
-                assert process.stdin is not None
-                await process.stdin.aclose()
-                await process.wait()
+                await orders.aclose()
+                await trio.to_thread.run_sync(os.waitpid, hatched.pid, 0)
             nursery.cancel_scope.cancel()
 
 
 # -- the process
 
 
-def main() -> None:
+def _brood() -> None:
     """Fork for each line of stdin; tell of births and deaths on stdout."""
-    for name in ("dreamwalker.cli.serve", "dreamwalker.server", "anthropic.resources.messages"):
-        importlib.import_module(name)
     deaths, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
@@ -174,7 +208,3 @@ def _live() -> int:
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else int(left.code is not None)
     return 0
-
-
-if __name__ == "__main__":
-    main()

@@ -76,8 +76,16 @@ class Outsider:
 
     async def rows(self, sql: str, *params: Any) -> list[Row]:
         """What a query finds."""
+        (rows,) = await self.all((sql, *params))
+        return rows
+
+    async def all(self, *queries: tuple[Any, ...]) -> list[list[Row]]:
+        """What each of several queries finds, one after the other: SQL and what it is given."""
         async with self._line:
-            return [dict(row) for row in await self._aio(self._raw.fetch)(sql, *params)]
+            return await self._aio(self._fetch)(queries)  # type: ignore[no-any-return]
+
+    async def _fetch(self, queries: tuple[tuple[Any, ...], ...]) -> list[list[Row]]:
+        return [[dict(row) for row in await self._raw.fetch(*query)] for query in queries]
 
     async def run(self, script: str) -> None:
         """Carry out a script."""

@@ -79,6 +79,8 @@ class Process(Life):
             environ = environ | more | _limits_of(self.stage.limits)
             self._process = await self._nest.fork(["serve", "--port", str(port)], environ, log)
             try:
+                if self.dead:  # it was killed before it was born
+                    self._signal(signal.SIGKILL)
                 await self._listens(port)
                 self.url = f"http://127.0.0.1:{port}"
                 task_status.started()

@@ -3,6 +3,7 @@
 One rule: a step's name comes from what is sent, so that a process of its own is named by the same rule as one in here.
 """
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -54,6 +55,7 @@ class Naming:
         return name
 
 
+@functools.lru_cache(maxsize=2048)
 def _composed(sql: str) -> str:
     parts = [what for what in _WHAT.findall(sql) if what != "the lease is lost"]
     for part, name in COMPOSED:
@@ -65,6 +67,7 @@ def _composed(sql: str) -> str:
     return parts[0].replace("''", "'")
 
 
+@functools.lru_cache(maxsize=2048)
 def _plain(sql: str) -> str:
     if "UPDATE dreamwalker_lease" in sql:
         return "give the lease up" if "SET holder = ''" in sql else "take the lease"
@@ -86,7 +89,7 @@ def decides(request: Request) -> bool:
 def claimed(request: Request) -> set[int]:
     """The numbers after which a request wants commits to come; none if it does not begin one."""
     if _is_composed(request.sql):
-        return {int.from_bytes(parameters[1], "big") for parameters in _parameters(request.data)}
+        return {int.from_bytes(number, "big") for number in _second_values(request.data)}
     found = _BEGINS_AFTER.search(request.sql) if request.sql.startswith("BEGIN") else None
     return set() if found is None else {int(found[1])}
 
@@ -95,23 +98,18 @@ def _is_composed(sql: str) -> bool:
     return sql.startswith("WITH fence")
 
 
-def _parameters(data: bytes) -> Iterator[list[bytes]]:
-    """The values of each Bind message of a request."""
-    while data:
-        end = 1 + int.from_bytes(data[1:5], "big")
-        if data[0] == ord("B"):
-            yield _bound(data[5:end])
-        data = data[end:]
+def _second_values(data: bytes) -> Iterator[bytes]:
+    """The second value that each Bind message of a request carries."""
 
+    def number(at: int, size: int) -> int:
+        return int.from_bytes(data[at : at + size], "big", signed=True)
 
-def _bound(message: bytes) -> list[bytes]:
-    """The values that a Bind message carries."""
-    rest = message.split(b"\0", 2)[2]  # after the names of portal and statement
-    rest = rest[2 + 2 * int.from_bytes(rest[:2], "big") :]  # after the formats
-    values = []
-    count, rest = int.from_bytes(rest[:2], "big"), rest[2:]
-    for _ in range(count):
-        size = int.from_bytes(rest[:4], "big", signed=True)
-        values.append(rest[4 : 4 + max(size, 0)])
-        rest = rest[4 + max(size, 0) :]
-    return values
+    start = 0
+    while start < len(data):
+        end = start + 1 + number(start + 1, 4)
+        if data[start] == ord("B"):
+            at = data.index(0, data.index(0, start + 5) + 1) + 1  # after the names of portal and statement
+            at += 2 + 2 * number(at, 2) + 2  # after the formats and the count of the values
+            at += 4 + max(number(at, 4), 0)  # after the first value
+            yield data[at + 4 : at + 4 + max(number(at, 4), 0)]
+        start = end

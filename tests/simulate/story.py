@@ -3,13 +3,13 @@
 One rule: judges look at nothing else.
 """
 
-import json
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 import attrs
+import msgspec
 
 from tests.messages_api import Bill
 from tests.messages_api import Request as Asked
@@ -71,7 +71,7 @@ class Story:
     @cached_property
     def entries(self) -> list[Row]:
         """The transcript, in order, with `shown` as blocks."""
-        rows = [{**row, "shown": json.loads(row["shown"])} for row in self.tables["entries"]]
+        rows = [{**row, "shown": msgspec.json.decode(row["shown"])} for row in self.tables["entries"]]
         return sorted(rows, key=lambda row: (row["conversation"], row["seq"]))
 
     @cached_property
@@ -84,7 +84,7 @@ class Story:
         """Every call by its key, with `result` as a block."""
         made = {}
         for row in self.tables["calls"]:
-            result = json.loads(row["result"]) if row["result"] else None
+            result = msgspec.json.decode(row["result"]) if row["result"] else None
             made[f"call:{row['run']}.{row['turn']}.{row['position']}"] = {**row, "result": result}
         return made
 
@@ -112,15 +112,17 @@ def text_of(blocks: Iterable[dict[str, Any]]) -> str:
 async def read_story(stage: Stage) -> Story:
     """Read everything, once all is over."""
     outsider: Outsider = stage.outsider
-    (lease,) = await outsider.rows("SELECT commit_no FROM dreamwalker_lease")
+    (lease,), writes, leases, *tables = await outsider.all(
+        ("SELECT commit_no FROM dreamwalker_lease",),
+        ("SELECT * FROM audit.writes ORDER BY at",),
+        ("SELECT * FROM audit.leases ORDER BY at",),
+        *((_ALL.format(name),) for name in outsider.tables),
+    )
     return Story(
         stage=stage,
-        tables={name: await outsider.rows(_ALL.format(name)) for name in outsider.tables},
-        writes=[
-            {**row, "fact": json.loads(row["fact"])}
-            for row in await outsider.rows("SELECT * FROM audit.writes ORDER BY at")
-        ],
-        leases=await outsider.rows("SELECT * FROM audit.leases ORDER BY at"),
+        tables=dict(zip(outsider.tables, tables, strict=True)),
+        writes=[{**row, "fact": msgspec.json.decode(row["fact"])} for row in writes],
+        leases=leases,
         commit_no=lease["commit_no"],
         now=stage.now(),
     )

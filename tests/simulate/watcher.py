@@ -22,6 +22,8 @@ KEYS = {
 }
 STATES = {"messages": "placed_seq", "entries": "cut", "runs": "state", "calls": "state"}
 BEHIND_SECONDS = 10.0
+AGAIN_SECONDS = 0.03
+"""So long it waits before it tries again."""
 _AT_HOME = "conversation = (SELECT id FROM conversations WHERE made_by = 'home:dreamwalker')"
 
 
@@ -46,7 +48,7 @@ class Watcher:
             except Exception as error:
                 if type(error).__module__.partition(".")[0] != "h11":
                     raise
-            await trio.sleep(0.01)
+            await trio.sleep(AGAIN_SECONDS)
 
     async def _connect(self) -> None:
         url = self._stage.somebody(self._tries - 1).url

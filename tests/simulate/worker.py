@@ -4,11 +4,11 @@ One rule: whatever befalls the worker itself is its end, and whoever counts its 
 """
 
 import argparse
+import faulthandler
 import gc
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import AsyncExitStack
 from functools import partial
 
 import trio
@@ -16,9 +16,12 @@ import trio
 from tests.simulate.draw import draw
 from tests.simulate.drive import LIMITS, Verdict, open_theatre
 from tests.simulate.life import Life
-from tests.simulate.nest import open_nest
+from tests.simulate.nest import Hatched, hatch, open_nest
 from tests.simulate.plan import Blow
 from tests.simulate.process import REAL_LIMITS, Process
+
+ENDLESS_SECONDS = 150.0
+"""A schedule that takes longer than this hangs somewhere: the worker shows where, and ends."""
 
 
 def line_of(verdict: Verdict, *, real: bool) -> str:
@@ -37,21 +40,31 @@ def line_of(verdict: Verdict, *, real: bool) -> str:
     )
 
 
-def spans() -> Iterator[int]:
-    """The seeds that we are told: lines of a first one and an end, each when we are done with the one before."""
+def orders() -> Iterator[tuple[bool, int]]:
+    """What we are told to play: lines of `fast` or `real` and a seed. Whether it is real, and the seed."""
     for line in sys.stdin:
-        first, end = line.split()
-        yield from range(int(first), int(end))
+        kind, seed = line.split()
+        yield kind == "real", int(seed)
 
 
-async def work(database_url: str, seeds: Iterable[int], *, real: bool, strike: Blow | None, until_found: bool) -> None:
+async def work(
+    database_url: str,
+    asked: Iterable[tuple[bool, int]],
+    hatched: Hatched,
+    *,
+    strike: Blow | None = None,
+    until_found: bool = False,
+) -> None:
     """Play these schedules, or up to the first that shows something wrong."""
-    async with AsyncExitStack() as stack:
-        new_life = partial(Process, await stack.enter_async_context(open_nest())) if real else Life
-        theatre = await stack.enter_async_context(open_theatre(database_url, new_life))
-        for seed in seeds:
+    async with open_nest(hatched) as nest, open_theatre(database_url) as theatre:
+        for real, seed in asked:
+            faulthandler.dump_traceback_later(ENDLESS_SECONDS, exit=True)
             schedule = draw(seed, real=real, strike=strike)
-            verdict = await theatre.play(schedule, REAL_LIMITS if real else LIMITS)
+            if real:
+                verdict = await theatre.play(schedule, REAL_LIMITS, partial(Process, nest))
+            else:
+                verdict = await theatre.play(schedule, LIMITS, Life)
+            faulthandler.cancel_dump_traceback_later()
             print(line_of(verdict, real=real), flush=True)
             if until_found and verdict.violations:
                 return
@@ -61,16 +74,16 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", required=True)
-    parser.add_argument("--real", action="store_true")
     parser.add_argument("--strike", help="an injection by name, which alone befalls every schedule")
     parser.add_argument("--at", help="the operation that it strikes")
     parser.add_argument("--until-found", action="store_true")
     given = parser.parse_args()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)  # a tenth of the time went into looking for garbage
+    hatched = hatch()
     strike = None if given.strike is None else Blow(name=given.strike, at=given.at, nth=1)
     trio.run(
-        partial(work, given.database, spans(), real=given.real, strike=strike, until_found=given.until_found),
+        partial(work, given.database, orders(), hatched, strike=strike, until_found=given.until_found),
         strict_exception_groups=True,
     )
 

@@ -80,7 +80,7 @@ def found(mutant: Mutant, folder: Path, database_url: str, schedules: int) -> tu
         done = subprocess.run(
             [sys.executable, "-m", "tests.simulate.worker", *command],
             cwd=folder,
-            input=f"0 {schedules}\n",
+            input="".join(f"fast {seed}\n" for seed in range(schedules)),
             capture_output=True,
             text=True,
             timeout=CATCH_SECONDS,
