@@ -59,9 +59,9 @@ async def serve(
     listeners = [_socket(unix)] if unix is not None else await trio.open_tcp_listeners(port, host=host)
     server = _Server(system)
     async with trio.open_nursery() as nursery:
-        connections = await nursery.start(server.hold)
+        nursery.start_soon(server.hold)
         try:
-            accept = partial(trio.serve_listeners, server.attend, listeners, handler_nursery=connections)
+            accept = partial(trio.serve_listeners, server.attend, listeners, handler_nursery=await server.held())
             async with trio.open_nursery() as accepting:
                 await accepting.start(accept)
                 task_status.started(tuple(_address(listener) for listener in listeners))
@@ -69,6 +69,8 @@ async def serve(
                 accepting.cancel_scope.cancel()
         finally:
             server.wind_up()
+            for listener in listeners:
+                listener.socket.close()
             if unix is not None:
                 unix.unlink(missing_ok=True)
 
@@ -82,7 +84,8 @@ class _Server:
         self._config = _config()
         self._context = WorkerContext(None)
         self._wires: set[_Wire] = set()
-        self._winding_up = trio.Event()
+        self._connections: trio.Nursery
+        self._holding, self._winding_up = trio.Event(), trio.Event()
 
     async def attend(self, stream: trio.SocketStream) -> None:
         """Serve one connection to its end."""
@@ -98,15 +101,23 @@ class _Server:
         finally:
             self._wires.discard(wire)
 
-    async def hold(self, task_status: "trio.TaskStatus[trio.Nursery]") -> None:
-        """Keep the connections, whoever cancels; after `wind_up`, until all have ended or the time is over."""
+    async def hold(self) -> None:
+        """Keep the connections, whoever cancels; after `wind_up`, until all have ended or the time is over.
+
+        Not for `Nursery.start`: cancelled meanwhile, that would wait for its end, and nobody would wind it up.
+        """
         with trio.CancelScope(shield=True):
             async with trio.open_nursery() as around:
-                async with trio.open_nursery() as connections:
-                    around.start_soon(self._cut_late, connections)
-                    task_status.started(connections)
+                async with trio.open_nursery() as self._connections:
+                    around.start_soon(self._cut_late, self._connections)
+                    self._holding.set()
                     await self._winding_up.wait()
                 around.cancel_scope.cancel()
+
+    async def held(self) -> trio.Nursery:
+        """Where `hold` keeps the connections, once it does."""
+        await self._holding.wait()
+        return self._connections
 
     async def _cut_late(self, connections: trio.Nursery) -> None:
         await self._winding_up.wait()

@@ -134,6 +134,16 @@ async def test_a_server_that_is_cancelled_ends_the_same_way(database_url: str) -
     assert system.stopping.is_set()
 
 
+async def test_one_that_is_cancelled_before_it_has_begun_ends_too(database_url: str, tmp_path: Path) -> None:
+    path = tmp_path / "private"
+    async with start(config_for(database_url, NOBODY)) as system:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await serve(system, unix=path)
+        assert scope.cancelled_caught and system.stopping.is_set()
+    assert not path.exists()
+
+
 async def test_many_clients_are_served_at_once_and_none_is_forgotten(database_url: str) -> None:
     async with world(database_url) as w:
         await w.get("/api/status")
