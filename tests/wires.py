@@ -74,7 +74,7 @@ class Client(Wire):
             start, end = end, await self._end_of(end + 1)
             kind = chr(self._buffer[start])
             if kind in "QPB":
-                sql = self._sql(kind, start + 5, end) or sql
+                sql = self._sql(kind, start + 5) or sql
             kinds += kind
         return kinds, sql, self._take(end)
 
@@ -90,15 +90,16 @@ class Client(Wire):
         del self._buffer[:count]
         return taken
 
-    def _sql(self, kind: str, start: int, end: int) -> str:
-        """The statement of a message whose body stands there in the buffer, of a kind that has or names one."""
-        name, text = self._string(start), ""
+    def _sql(self, kind: str, start: int) -> str:
+        """The statement of a message whose body begins there in the buffer, of a kind that has or names one."""
+        first = self._string(start)
         if kind == "Q":
-            return name.decode()
-        if kind == "B":
-            return self._statements.get(self._string(start + len(name) + 1), "")
-        self._statements[name] = text = self._string(start + len(name) + 1).decode()
-        return text
+            return first.decode()
+        second = self._string(start + len(first) + 1)
+        if kind == "B":  # a portal, and the statement that it is made of
+            return self._statements.get(second, "")
+        self._statements[first] = second.decode()
+        return self._statements[first]
 
     def _string(self, start: int) -> bytes:
         return bytes(self._buffer[start : self._buffer.index(0, start)])
@@ -134,7 +135,6 @@ class Server(Wire):
         self._last, self._answered = last_of(kinds), trio.Event()
         await self.send(data)
         await self._answered.wait()
-        self._last = b""
 
     async def speak_to(self, client: Client, ended: trio.CancelScope) -> None:
         """Pass on all that it says, asked or not, until it hangs up."""
@@ -146,7 +146,7 @@ class Server(Wire):
                 kinds = self.scan(chunk)
                 if not self.swallows:
                     await client.send(chunk)
-                if self._last and any(kind in self._last for kind in kinds):
+                if any(kind in self._last for kind in kinds):
                     self._answered.set()
         if self._may_speak is not None:
             await self._may_speak.wait()

@@ -113,7 +113,7 @@ class Theatre:
             ntfy=self.ntfy,
         )
         self.api.answer_with(stage.on_answer)
-        self.api.packs = schedule.seed % 4 > 0
+        self.api.packs = schedule.seed % 4 > 0  # one in four hears each event by itself
         return stage
 
     async def play(self, schedule: Schedule, limits: Limits, new_life: NewLife) -> Verdict:
